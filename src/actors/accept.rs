@@ -145,7 +145,7 @@ impl Engine {
         let revise = Revise { observes: ask.observes, back_to: ask.back_to, claim, ..revise };
         let command = || StackCommand::Update(Box::new(revise.clone()));
         let receipt = self.ask_planned(stack, who, planned, command).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
     /// Accepts the deletion of a stack.
@@ -169,7 +169,7 @@ impl Engine {
         };
         let delete = || StackCommand::Delete { trustor: Some(trustor.clone()) };
         let receipt = self.ask_planned(stack, who, planned, delete).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
     /// Stops the update under way, with a rollback or without.
@@ -185,7 +185,7 @@ impl Engine {
             false => StackCommand::CancelWithoutRollback,
         };
         let receipt = self.ask_stack(stack, who, command).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
     /// Has whatever is under way in a stack given up, for an operator.
@@ -215,7 +215,7 @@ impl Engine {
         let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
         let act = || StackCommand::Act { action, trustor: trustor.clone() };
         let receipt = self.ask_planned(stack, who, planned, act).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
     /// Reads and checks a source; templates that stand elsewhere become some of its files.

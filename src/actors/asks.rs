@@ -1,6 +1,7 @@
 //! What the engine is asked, by whom, and what it answers: plain data.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::model::IndexMap;
@@ -112,26 +113,54 @@ pub struct UpdateStack {
     pub back_to: Option<StackRevision>,
 }
 
-/// How a stack stands, as its actor knows it.
-pub struct StackSummary {
+/// What has to be known of a stack whenever somebody asks for it.
+pub struct StackHead {
     pub id: StackId,
     pub name: StackName,
     pub project_id: ProjectId,
     /// The project of the users that its resources have.
     pub user_project: Option<ProjectId>,
+    pub deleted: bool,
+    pub known: Option<Arc<Known>>,
+}
+
+impl StackHead {
+    /// A stack; `None` where there is none yet.
+    pub(super) fn of(stack: StackView<'_>) -> Option<Self> {
+        stack.revision()?;
+        Some(Self {
+            id: stack.id,
+            name: stack.name.clone(),
+            project_id: stack.project_id.clone(),
+            user_project: stack.user_project.clone(),
+            deleted: stack.is_deleted(),
+            known: stack.known().cloned(),
+        })
+    }
+}
+
+/// How a stack stands, as its actor knows it.
+pub struct StackSummary {
+    pub head: StackHead,
     /// In whose name work is done that nobody asks for by himself.
     pub trustor: Trustor,
     pub action: Action,
     pub status: Status,
-    pub deleted: bool,
     pub revision: RevisionAccepted,
     pub sourced: Option<Sourced>,
     /// Where its stream ends.
     pub position: Position,
-    pub known: Option<Arc<Known>>,
     pub incarnations: IndexMap<ResourceName, ResourceId>,
     /// Those that a new revision would go on with, and what is there under other names.
     pub going_on: IndexMap<ResourceName, ResourceId>,
+}
+
+impl Deref for StackSummary {
+    type Target = StackHead;
+
+    fn deref(&self) -> &StackHead {
+        &self.head
+    }
 }
 
 impl StackSummary {
@@ -139,18 +168,13 @@ impl StackSummary {
     pub(super) fn of(stack: StackView<'_>, position: Position) -> Option<Self> {
         let revision = stack.revision()?.clone();
         Some(Self {
-            id: stack.id,
-            name: stack.name.clone(),
-            project_id: stack.project_id.clone(),
-            user_project: stack.user_project.clone(),
+            head: StackHead::of(stack)?,
             trustor: stack.trustor.clone(),
             action: stack.action,
             status: stack.status,
-            deleted: stack.is_deleted(),
             sourced: stack.sourced(revision.revision),
             revision,
             position,
-            known: stack.known().cloned(),
             incarnations: stack.incarnations(),
             going_on: stack.going_on_anew(),
         })

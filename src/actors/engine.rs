@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use actix::prelude::{Handler, Message};
+use futures::{StreamExt, future, stream};
 use tracing::{info, warn};
 
 use super::alarms::{AlarmKeeper, Alarms};
-use super::asks::{RequestContext, StackSummary};
+use super::asks::{RequestContext, StackHead, StackSummary};
 use super::claims::{Claims, Holders};
 use super::directory::Directory;
 use super::measures::Measures;
@@ -17,8 +18,8 @@ use super::services::{EngineLimits, ForbiddenTypes, Services};
 use super::sessions::Credentials;
 use super::shell::{Expected, Receipt, Shell};
 use super::software::SoftwareKeeper;
-use super::stack::{Stack, StackCommand};
-use super::stack_actor::{Drop, OutputsNow, Stand};
+use super::stack::{SeenNow, Stack, StackCommand};
+use super::stack_actor::{AskHead, Drop, OutputsNow, ReadLive, Stand};
 use super::tallies::Tallies;
 use super::{definition, exposure};
 use crate::clock::Clock;
@@ -32,6 +33,9 @@ use crate::openstack::{Cloud, Fetcher, Poster, Session};
 use crate::resource_types::child::Nested;
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::StackSource;
+
+/// How many resources are looked at in the cloud at once for the outputs of a stack.
+const LOOKS_AT_ONCE_MAX: usize = 8;
 
 /// What the engine is made of.
 pub struct EngineParts {
@@ -187,9 +191,20 @@ impl Engine {
     }
 
     /// The outputs of a stack as they resolve now, for its own owner alone; none for a stack that
-    /// goes or has gone.
-    pub async fn outputs_now(&self, stack: StackId) -> Result<Vec<OutputResolved>, Refusal> {
-        let mut outputs = self.ask_of(stack, || OutputsNow).await?;
+    /// goes or has gone. What cannot be looked up is as it is on record.
+    pub async fn outputs_now(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+    ) -> Result<Vec<OutputResolved>, Refusal> {
+        let looks = self.ask_of(stack, || ReadLive).await?.into_iter();
+        let looks = looks.map(async |(name, wanted)| {
+            let seen = self.inspect_resource(who, stack, &name, &wanted).await.ok()?;
+            Some((name, seen))
+        });
+        let seen = stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX);
+        let seen: Arc<SeenNow> = Arc::new(seen.filter_map(future::ready).collect().await);
+        let mut outputs = self.ask_of(stack, || OutputsNow(Arc::clone(&seen))).await?;
         outputs.iter_mut().for_each(|output| output.value = taint::plain(output.value.take()));
         Ok(outputs)
     }
@@ -206,20 +221,28 @@ impl Engine {
         Ok(summary)
     }
 
-    /// Refuses who may not see a stack, and what is deleted.
-    pub(super) fn may_see(
+    /// The same of what each request for something of a stack needs, whatever its size.
+    pub(super) async fn head(
         &self,
         who: &RequestContext,
-        summary: &StackSummary,
-    ) -> Result<(), Refusal> {
+        stack: StackId,
+    ) -> Result<StackHead, Refusal> {
+        let head = self.ask_of(stack, || AskHead).await?;
+        let head = head.ok_or_else(|| Refusal::not_found("Stack", stack))?;
+        self.may_see(who, &head)?;
+        Ok(head)
+    }
+
+    /// Refuses who may not see a stack, and what is deleted.
+    pub(super) fn may_see(&self, who: &RequestContext, head: &StackHead) -> Result<(), Refusal> {
         // Another project's stack is not found, so that its existence stays unknown.
         let own = &who.caller.project_id;
-        let is_own = summary.project_id == *own || summary.user_project.as_ref() == Some(own);
+        let is_own = head.project_id == *own || head.user_project.as_ref() == Some(own);
         if !is_own && !who.caller.is_admin() {
-            return Err(Refusal::not_found("Stack", summary.id));
+            return Err(Refusal::not_found("Stack", head.id));
         }
-        match summary.deleted {
-            true => Err(Refusal::not_found("Stack", &summary.name)),
+        match head.deleted {
+            true => Err(Refusal::not_found("Stack", &head.name)),
             false => Ok(()),
         }
     }

@@ -36,6 +36,8 @@ pub struct ResourceLinks {
     pub stack: Option<Addr<Shell<Stack>>>,
     /// Who waits for the end of an adjustment.
     pub(super) awaiting: Vec<(CommandId, oneshot::Sender<Adjusted>)>,
+    /// The pause that runs.
+    pub(super) later: Option<SpawnHandle>,
 }
 
 /// Ends an actor whose stack breaks off or rests.
@@ -117,9 +119,13 @@ impl Inhabit for Resource {
                 }
             }
             ResourceEffect::Later { epoch, after } => {
-                ctx.run_later(after, move |shell, ctx| {
+                let later = ctx.run_later(after, move |shell, ctx| {
                     come_back(shell, ResourceCommand::Due { epoch }, ctx);
                 });
+                // An older pause no longer counts, and one that is left costs with each message.
+                if let Some(former) = shell.links.later.replace(later) {
+                    ctx.cancel_future(former);
+                }
             }
             ResourceEffect::Call(call) => {
                 let BeatCall {

@@ -4,7 +4,7 @@
 use actix::prelude::*;
 use serde_json::Value;
 
-use super::asks::{Accepted, RequestContext, StackSummary};
+use super::asks::{Accepted, RequestContext, StackHead};
 use super::engine::Engine;
 use super::executor;
 use super::nested;
@@ -39,7 +39,7 @@ impl Engine {
         }
         let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
         let receipt = self.ask_resource(stack, who, name, command).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
     /// Passes a signal on to a resource; `details` are an object or null.
@@ -54,34 +54,34 @@ impl Engine {
         if bytes > limit {
             return Err(too_long("Signal", bytes, limit));
         }
-        let summary = self.summary(who, stack).await?;
-        self.guard(who, &summary, name).await?;
+        let head = self.head(who, stack).await?;
+        self.guard(who, &head, name).await?;
         if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
-            return self.clear_hook(who, summary, name, hook).await;
+            return self.clear_hook(who, head, name, hook).await;
         }
         let signal = || Signal { id: who.command_id, details: details.clone() };
         let command = || ResourceCommand::Signal(signal());
         let receipt = self.ask_resource(stack, who, name, command).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: head.name, position: receipt.position })
     }
 
     /// Lets a resource go on that waits at a hook.
     async fn clear_hook(
         &self,
         who: &RequestContext,
-        summary: StackSummary,
+        head: StackHead,
         name: &ResourceName,
         hook: &Value,
     ) -> Result<Accepted, Refusal> {
-        let declared = summary.known.as_ref().and_then(|it| it.definition.resources().get(name));
+        let declared = head.known.as_ref().and_then(|it| it.definition.resources().get(name));
         let type_name = declared.map(|it| it.type_name.as_str()).unwrap_or_default();
         let class = type_name.rsplit("::").next().unwrap_or_default();
         let command = || ResourceCommand::ClearHook {
             hook: hook.as_str().map_or_else(|| hook.to_string(), str::to_owned),
-            shown: format!("{class} {{}} Stack \"{}\" [{}]", summary.name, summary.id),
+            shown: format!("{class} {{}} Stack \"{}\" [{}]", head.name, head.id),
         };
-        let receipt = self.ask_resource(summary.id, who, name, command).await?;
-        Ok(Accepted { stack: summary.id, name: summary.name, position: receipt.position })
+        let receipt = self.ask_resource(head.id, who, name, command).await?;
+        Ok(Accepted { stack: head.id, name: head.name, position: receipt.position })
     }
 
     /// A resource's metadata as it is now, with what signals have added; secrets open.
@@ -91,8 +91,8 @@ impl Engine {
         stack: StackId,
         name: &ResourceName,
     ) -> Result<JsonMap, Refusal> {
-        let summary = self.summary(who, stack).await?;
-        self.guard(who, &summary, name).await?;
+        let head = self.head(who, stack).await?;
+        self.guard(who, &head, name).await?;
         self.metadata_now(stack, name).await
     }
 
@@ -165,7 +165,7 @@ impl Engine {
         name: &ResourceName,
         attributes: &[String],
     ) -> Result<JsonMap, Refusal> {
-        self.summary(who, stack).await?;
+        self.head(who, stack).await?;
         let knowledge = Resource::knowledge(&self.services);
         let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
         let inspect = move |resource: &Resource| {

@@ -50,7 +50,7 @@ impl Engine {
         };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::TakeSnapshot(take.clone())).await?;
-        let accepted = Accepted { stack, name: summary.name, position: receipt.position };
+        let accepted = Accepted { stack, name: summary.head.name, position: receipt.position };
         Ok((accepted, take.snapshot))
     }
 
@@ -65,7 +65,7 @@ impl Engine {
         let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
         let command = || StackCommand::DeleteSnapshot { snapshot, trustor: trustor.clone() };
         let receipt = self.ask_stack(stack, who, command).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
     /// Accepts the definition that a snapshot keeps as the stack's new one.
@@ -93,7 +93,7 @@ impl Engine {
         let revise = self.revise(trustor, stack, source, Arc::new(known), settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;
-        Ok(Accepted { stack, name: summary.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 }
 

@@ -12,7 +12,7 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::error;
 
-use super::asks::StackSummary;
+use super::asks::{StackHead, StackSummary};
 use super::definition;
 use super::drop_snapshot::drop_snapshot;
 use super::executor;
@@ -22,7 +22,9 @@ use super::provisioner::{ChildBroken, Halt, ResourceLinks};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Inhabit, Shell, Woken, fold};
-use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect, StackView, Working};
+use super::stack::{
+    ChildEnd, Knowledge, SeenNow, Stack, StackCommand, StackEffect, StackView, Working,
+};
 use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
@@ -344,16 +346,31 @@ impl Handler<MetadataNow> for Shell<Stack> {
     }
 }
 
-/// Asks what the outputs are by now; sealed, empty once nothing can be said of them.
+/// Asks what the outputs read that the cloud is to be asked for, by resource.
+#[derive(Message)]
+#[rtype(result = "HashMap<ResourceName, Vec<String>>")]
+pub struct ReadLive;
+
+impl Handler<ReadLive> for Shell<Stack> {
+    type Result = MessageResult<ReadLive>;
+
+    fn handle(&mut self, _: ReadLive, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.view().read_live(&Stack::knowledge(&self.services)))
+    }
+}
+
+/// Asks what the outputs are by now, with what the cloud has; sealed, empty once nothing can be
+/// said of them.
 #[derive(Message)]
 #[rtype(result = "Vec<OutputResolved>")]
-pub struct OutputsNow;
+pub struct OutputsNow(pub Arc<SeenNow>);
 
 impl Handler<OutputsNow> for Shell<Stack> {
     type Result = MessageResult<OutputsNow>;
 
-    fn handle(&mut self, _: OutputsNow, _ctx: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.view().outputs(&Stack::knowledge(&self.services)))
+    fn handle(&mut self, now: OutputsNow, _ctx: &mut Context<Self>) -> Self::Result {
+        let knowledge = Stack::knowledge(&self.services);
+        MessageResult(self.view().outputs_beside(&now.0, &knowledge))
     }
 }
 
@@ -391,6 +408,19 @@ impl Handler<Drop> for Shell<Stack> {
 
     fn handle(&mut self, _: Drop, ctx: &mut Context<Self>) {
         leave(self, ctx);
+    }
+}
+
+/// Asks for what has to be known of a stack whenever somebody asks for it.
+#[derive(Message)]
+#[rtype(result = "Option<StackHead>")]
+pub struct AskHead;
+
+impl Handler<AskHead> for Shell<Stack> {
+    type Result = MessageResult<AskHead>;
+
+    fn handle(&mut self, _: AskHead, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult(StackHead::of(self.view()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a user may reach whom a stack has made for one of its resources: that resource, and no
 //! other of the stack.
 
-use super::asks::{RequestContext, StackSummary};
+use super::asks::{RequestContext, StackHead};
 use super::engine::Engine;
 use super::resource::Resource;
+use super::stack_actor::ResourceNamed;
 use crate::model::taint::plain;
 use crate::model::{Caller, Refusal, ResourceName, StackId};
 use crate::resource_types::stack_user;
@@ -26,8 +27,8 @@ impl Engine {
         stack: StackId,
         name: &ResourceName,
     ) -> Result<(), Refusal> {
-        let summary = self.summary(who, stack).await?;
-        self.guard(who, &summary, name).await
+        let head = self.head(who, stack).await?;
+        self.guard(who, &head, name).await
     }
 
     /// The same for a stack that was looked at. What is not there is refused alike, so that names
@@ -35,18 +36,18 @@ impl Engine {
     pub(super) async fn guard(
         &self,
         who: &RequestContext,
-        summary: &StackSummary,
+        head: &StackHead,
         name: &ResourceName,
     ) -> Result<(), Refusal> {
         let caller = &who.caller;
         // Whatever his roles: who comes with the project of the stack's users is one of them.
-        let is_theirs = summary.user_project.as_ref() == Some(&caller.project_id);
+        let is_theirs = head.user_project.as_ref() == Some(&caller.project_id);
         if !is_theirs && !self.is_stack_user(caller) {
             return Ok(());
         }
-        if summary.incarnations.contains_key(name) {
+        if self.ask_of(head.id, || ResourceNamed(name.clone())).await?.is_some() {
             let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
-            let user = self.look_at(summary.id, name, user).await?.map(plain);
+            let user = self.look_at(head.id, name, user).await?.map(plain);
             if user.is_some_and(|user| user == *caller.user_id) {
                 return Ok(());
             }

@@ -109,6 +109,8 @@ pub struct Settings {
     pub sandbox_delays: SandboxDelays,
     /// Whether the sandbox's servers run what they are told.
     pub sandbox_guests: bool,
+    /// The types of services that the sandbox does not have.
+    pub sandbox_without: Vec<String>,
     /// `password` of `[sandbox]`: of every user of the sandbox, where one was chosen.
     pub sandbox_password: Option<Secret<String>>,
     pub cloud: CloudChoice,
@@ -224,6 +226,7 @@ impl Settings {
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
             sandbox_guests: sandbox::has_guests(layers)?,
+            sandbox_without: sandbox::without(layers),
             sandbox_password: sandbox::password(layers),
             service: ServiceCredentials::from_layers(layers, &cloud)?,
             limits: Limits::from_layers(layers, &cloud)?,

@@ -1,5 +1,5 @@
-//! What is chosen of the sandbox, in `[sandbox]`: how slow it is made, its users' password, and
-//! whether its servers run anything.
+//! What is chosen of the sandbox, in `[sandbox]`: how slow it is made, its users' password, whether
+//! its servers run anything, and which services it lacks.
 
 use std::time::Duration;
 
@@ -17,6 +17,11 @@ pub fn sandbox_password(
 
 pub(super) fn password(layers: &Layers) -> Option<Secret<String>> {
     layers.text("sandbox", "password").map(Secret::new)
+}
+
+/// `without`: the types of services that it does not have.
+pub(super) fn without(layers: &Layers) -> Vec<String> {
+    layers.list("sandbox", "without").unwrap_or_default()
 }
 
 /// `guests`: whether servers run what they are told.

@@ -157,6 +157,9 @@ pub struct OutputDeclared {
     pub key: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+    /// It reads what the cloud is asked for whenever the output is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub live: bool,
 }
 
 /// A traversal of the graph begins; a traversal that ran until here is over with this.

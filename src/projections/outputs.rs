@@ -19,6 +19,8 @@ pub struct OutputShown {
     /// Secrets in it are sealed under the stack's scope.
     pub placed: Placed,
     pub error: Option<String>,
+    /// The cloud is asked for what it reads whenever it is shown.
+    pub live: bool,
 }
 
 pub(super) fn resolved(
@@ -65,7 +67,13 @@ pub(super) fn of_stack(
         };
         let place = format!("{stream}/{revision}/outputs/{}/value", at.unwrap_or_default());
         let placed = Placed { place, value };
-        OutputShown { key: output.key, description: output.description, placed, error }
+        OutputShown {
+            key: output.key,
+            description: output.description,
+            placed,
+            error,
+            live: output.live,
+        }
     });
     Ok(rows.collect())
 }

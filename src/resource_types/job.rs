@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::signal_entries::SignalEntries;
 use crate::events::resource::Step;
 use crate::model::{
     Action, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId, StackName, TraversalId,
@@ -47,7 +48,7 @@ pub struct Subject {
     pub deletion_policy: String,
     /// The attributes that the stack's template reads of it.
     pub reads: Vec<String>,
-    /// What a type that waits for others' signals hears of them.
+    /// What a type that waits for others' signals hears of them; entries keep their marks.
     pub observed_signals: Vec<ObservedSignals>,
     /// An update failed since the properties were reached: what there is may be another's.
     pub in_doubt: bool,
@@ -161,8 +162,8 @@ pub struct ObservedSignals {
 /// The signals that a handle has got.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Signals {
-    /// By their ids.
-    pub entries: JsonMap,
+    /// By their ids, with their marks.
+    pub entries: SignalEntries,
     /// None is expected: whoever waits for them need not.
     pub unneeded: bool,
     /// The object in Swift that further ones are put to: whoever waits for them looks there.

@@ -24,8 +24,12 @@ use super::types::{BUILT_IN, BuiltIn};
 use super::unusable::RegistryError;
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{
-    Advice, AllGiven, Given, Mappings, Member, Outcome, StackDefinition, TemplateError, TypeLookup,
+    Advice, AllGiven, AttributeRead, Given, Mappings, Member, Outcome, StackDefinition,
+    TemplateError, TypeLookup,
 };
+
+/// The attribute that every type has: the object as the cloud shows it.
+const SHOW: &str = "show";
 
 /// Types by name. The files of built-in types are read when they are first asked for, as a template
 /// has a few types of two hundred.
@@ -142,6 +146,22 @@ impl Registry {
                 "Hearth cannot make resources of the type {} yet (resource {name})",
                 declared.type_name
             ))),
+        }
+    }
+
+    /// Whether the cloud is asked for what an output reads whenever it is shown: what others may
+    /// have changed since the resource's own action ended.
+    pub fn reads_live(
+        &self,
+        definition: &StackDefinition,
+        (name, attribute): &AttributeRead,
+    ) -> bool {
+        let driver = self.driver_type(definition, name).and_then(|driver| self.driver(driver));
+        let Some(driver) = driver.filter(|driver| driver.nests().is_none()) else { return false };
+        let declaration = driver.declaration();
+        match declaration.attributes.get(attribute) {
+            Some(attribute) => attribute.live,
+            None => attribute == SHOW && declaration.local.is_none(),
         }
     }
 
@@ -324,7 +344,7 @@ impl TypeLookup for Registry {
     }
 
     fn has_attribute(&self, type_name: &str, attribute: &str) -> bool {
-        attribute == "show"
+        attribute == SHOW
             || self
                 .schema(type_name)
                 .is_some_and(|it| it.any_attribute || it.attributes.contains_key(attribute))

@@ -166,6 +166,9 @@ pub struct AttributeSchema {
     /// The property that it repeats, so that it is known before the resource is made.
     #[serde(default)]
     pub repeats: Option<String>,
+    /// The cloud is asked for it whenever an output that reads it is shown.
+    #[serde(default)]
+    pub live: bool,
 }
 
 /// Since when and how well something is supported; the newest status first.

@@ -20,6 +20,8 @@ pub struct SandboxConfig {
     pub data: Option<PathBuf>,
     /// A directory of files like `src/sandbox/services/*.yaml`: further services and collections.
     pub services: Option<PathBuf>,
+    /// The types of services that the catalog leaves out.
+    pub without: Vec<String>,
     pub latencies: Latencies,
     pub quotas: Quotas,
     /// Hearth's own address (`http://127.0.0.1:8004`), named in the catalog.
@@ -52,6 +54,7 @@ impl Default for SandboxConfig {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)),
             data: None,
             services: None,
+            without: Vec::new(),
             latencies: Latencies::default(),
             quotas: Quotas::default(),
             hearth_url: Some("http://127.0.0.1:8004".to_owned()),

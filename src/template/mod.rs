@@ -281,6 +281,8 @@ pub const FAILED_ATTRIBUTES: &str = "!";
 pub struct OutputDeclared {
     pub key: String,
     pub description: String,
+    /// The attributes that its value reads.
+    pub reads: BTreeSet<AttributeRead>,
 }
 
 /// An output with its value, or why it has none.

@@ -35,8 +35,8 @@ NEEDS = {'none': [], 'keystone': ['identity'], 'nova': ['compute'],
          'swift': ['object-store'], 'zaqar': ['messaging'],
          'octavia': ['load-balancer'], 'aodh': ['alarming'],
          'gnocchi': ['metric'], 'barbican': ['key-manager'],
-         'cfn': ['cloudformation'], 'rabbit': None, 'multicloud': None,
-         'manage': None}
+         'cfn': ['cloudformation'], 'rabbit': None,
+         'multicloud': ['key-manager'], 'manage': []}
 
 
 def say(msg):
@@ -238,6 +238,23 @@ def discover(ks, conf):
             hp.setdefault('floating_network_name', ext[0]['name'])
 
 
+def keep_credential(ks):
+    """A secret that opens the same cloud once more; its id."""
+    base = ks.url('key-manager')
+    if not base:
+        return None
+    cred = ks.cred
+    auth = {'auth_url': cred.v3(), 'username': cred.username, 'password': cred.password,
+            'project_name': cred.project}
+    for what, name, ident in (('user', cred.user_domain_name, cred.user_domain_id),
+                              ('project', cred.project_domain_name, cred.project_domain_id)):
+        auth.update({what + '_domain_name': name} if name else {what + '_domain_id': ident})
+    payload = json.dumps({'auth_type': 'v3password', 'auth': auth})
+    made = call('POST', base.rstrip('/') + '/v1/secrets', ks.token, {
+        'name': 'conformance', 'payload': payload, 'payload_content_type': 'text/plain'})[1]
+    return made['secret_ref'].rstrip('/').rsplit('/', 1)[1]
+
+
 def write_conf(path, args, user, admin, ks):
     conf = {'DEFAULT': {'log_dir': os.path.dirname(path),
                         'log_file': 'tempest.log', 'debug': 'true'},
@@ -273,6 +290,10 @@ def write_conf(path, args, user, admin, ks):
         if v:
             hp[k] = v
     if ks:
+        credential = keep_credential(ks)
+        if credential:
+            hp['credential_secret_id'] = credential
+            conf['heat_features_enabled']['multi_cloud'] = 'true'
         types = ks.types()
         for name, stypes in NEEDS.items():
             if stypes and name in ('nova', 'neutron', 'glance', 'cinder',
@@ -322,7 +343,9 @@ def stestr_base(venv, site, suite):
 
 def run_env(venv, conf_path):
     env = dict(os.environ)
-    env['PATH'] = os.path.join(venv, 'bin') + os.pathsep + env['PATH']
+    # `heat-manage` of the server under test stands before the one that the suites bring.
+    first = [os.environ['HEAT_COMMANDS']] if 'HEAT_COMMANDS' in os.environ else []
+    env['PATH'] = os.pathsep.join(first + [os.path.join(venv, 'bin'), env['PATH']])
     env['TEMPEST_CONFIG_DIR'] = os.path.dirname(conf_path)
     env['TEMPEST_CONFIG'] = os.path.basename(conf_path)
     env.pop('PYTHONPATH', None)

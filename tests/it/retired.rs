@@ -50,7 +50,10 @@ async fn they_are_made_changed_and_deleted_without_a_call() {
         rows.iter().map(|row| (row.name.to_string(), row.reason.clone())).collect()
     };
     assert_eq!(said(&resources), expected);
-    assert_eq!(world.engine.outputs_now(web.stack).await.unwrap()[0].value, Value::Null);
+    assert_eq!(
+        world.engine.outputs_now(&world.requester(), web.stack).await.unwrap()[0].value,
+        Value::Null
+    );
     let id = world.physical_id(web.stack, "OS-Sahara-Cluster").await;
     let updated = world.update(web.stack, template(&registry, json!({ "size": "other" }))).await;
     assert_eq!(world.settled(&updated.unwrap()).await, "UPDATE_COMPLETE");

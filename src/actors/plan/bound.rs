@@ -236,7 +236,7 @@ impl Engine {
     fn plan_without_source(&self, summary: StackSummary, action: Action, changes: Preview) -> Plan {
         let (asked, seen) = (json!([action, summary.id]), stood(&summary));
         let id = Some(id_of(&self.services.vault, seen, &asked, &changes));
-        let (stack, name) = (Some(summary.id), summary.name);
+        let (stack, name) = (Some(summary.id), summary.head.name);
         Plan { id, seen, action, stack, name, back_to: None, changes }
     }
 

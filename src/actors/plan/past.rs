@@ -80,7 +80,7 @@ impl Engine {
             seen: (summary.revision.revision, at),
             action: Action::Update,
             stack: Some(stack),
-            name: summary.name,
+            name: summary.head.name,
             back_to: None,
             changes: self.work(&who.caller.project_id, plan).await??,
         })

@@ -13,7 +13,7 @@ use crate::events::resource::{Definition, RealityObserved, SignalTaken};
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
 };
-use crate::resource_types::{ObservedSignals, Registry};
+use crate::resource_types::{ObservedSignals, Registry, SignalEntries};
 
 /// What a resource decides with.
 #[derive(Clone)]
@@ -71,7 +71,7 @@ pub struct Resource {
     /// It was created once, or updated since.
     pub is_made: bool,
     /// What signals have added to the metadata.
-    pub signals: JsonMap,
+    pub signals: SignalEntries,
     /// How large that is.
     pub(super) signals_bytes: usize,
     /// The newest signals, so that none is taken twice.
@@ -132,6 +132,10 @@ pub struct Working {
     pub(super) checking: Option<Box<Act>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
     pub(super) observed_signals: Vec<ObservedSignals>,
+    /// The number of the look that is taken of what others' signals come to, or whose pause runs.
+    pub(super) hearing: Option<u64>,
+    /// Whether others were signaled since it began.
+    pub(super) heard_more: bool,
     /// The adjustment of a group whose new size is being looked up.
     pub(super) adjusting: Option<CommandId>,
     /// Whether the call may have been carried out before the beat that comes next.

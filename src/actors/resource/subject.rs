@@ -6,7 +6,7 @@ use super::state::{Decider, Knowledge, Resource};
 use crate::events::resource::Definition;
 use crate::model::taint::{self, plain, plain_map};
 use crate::model::{Action, Secret, Status, physical_name};
-use crate::resource_types::{Declared, ObservedSignals, Signals, Subject};
+use crate::resource_types::{Declared, ObservedSignals, Subject};
 
 impl Resource {
     /// The driver of a definition's type.
@@ -25,7 +25,7 @@ impl Resource {
         definition: &Definition,
         knowledge: &Knowledge,
     ) -> Subject {
-        let signals = plain_map(self.signals.clone());
+        let signals = self.signals.plain();
         Subject { signals, ..self.subject_beside_signals(definition, knowledge) }
     }
 
@@ -72,13 +72,14 @@ impl Resource {
         }
     }
 
-    /// The driver and what it is told, for a look at the live object; `None` before a create.
+    /// The driver and what it is told, for a look at the live object, which is also there while a
+    /// create is at work; `None` before the create.
     pub fn inspected(
         &self,
         observed_signals: &[ObservedSignals],
         knowledge: &Knowledge,
     ) -> Option<(Arc<Declared>, Subject)> {
-        let definition = self.definition.as_ref()?;
+        let definition = self.definition.as_ref().or(self.target.as_deref())?;
         let driver = knowledge.registry.driver(&definition.driver_type)?;
         let observed_signals = observed_signals.iter().map(without_marks).collect();
         Some((driver, Subject { observed_signals, ..self.subject(definition, knowledge) }))
@@ -87,7 +88,7 @@ impl Resource {
     /// The texts that must not be seen in what the resource is made of.
     pub(in crate::actors) fn secrets(&self, definition: &Definition) -> Vec<Secret<String>> {
         let mut secrets = self.secrets_beside_signals(definition);
-        secrets.extend(self.signals.values().flat_map(taint::texts));
+        secrets.extend(self.signals.iter().flat_map(|(_, entry)| taint::texts(entry)));
         secrets
     }
 
@@ -112,15 +113,8 @@ impl Decider<'_> {
     }
 }
 
+/// What signals brought keeps its marks: it is read once it is enough.
 fn without_marks(observed_signals: &ObservedSignals) -> ObservedSignals {
-    ObservedSignals {
-        name: observed_signals.name.clone(),
-        reference: plain(observed_signals.reference.clone()),
-        signals: observed_signals.signals.as_ref().map(|signals| Signals {
-            entries: plain_map(signals.entries.clone()),
-            unneeded: signals.unneeded,
-            object: signals.object.clone(),
-            queue: signals.queue.clone(),
-        }),
-    }
+    let reference = plain(observed_signals.reference.clone());
+    ObservedSignals { reference, ..observed_signals.clone() }
 }

@@ -15,5 +15,5 @@ pub(super) use decide::{refuse_going_back, refuse_resting, snapshot_not_found};
 pub use known::Known;
 pub use seen::ChildEnd;
 pub use state::{Knowledge, Snapshot, Stack, Traversal, Working};
-pub(super) use values::attribute_of;
+pub(super) use values::{SeenNow, attribute_of};
 pub use view::StackView;

@@ -1,5 +1,7 @@
 //! Other resources' values while a definition is resolved.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::state::Knowledge;
@@ -9,15 +11,20 @@ use crate::model::taint::{masked, plain, plain_map};
 use crate::model::{Action, JsonMap, Refusal, ResourceName, Status};
 use crate::template::{ALL_ATTRIBUTES, FAILED_ATTRIBUTES, ResourceValues, attribute_key, select};
 
+/// Attributes as the cloud has them now, by the names of their resources.
+pub(in crate::actors) type SeenNow = HashMap<ResourceName, JsonMap>;
+
 /// Looks values up in the reports of a stack's incarnations; what is secret among them is marked.
 pub(super) struct Values<'a> {
     stack: StackView<'a>,
     knowledge: &'a Knowledge,
+    /// What counts before the reports.
+    seen_now: Option<&'a SeenNow>,
 }
 
 impl<'a> Values<'a> {
     pub(super) fn of(stack: StackView<'a>, knowledge: &'a Knowledge) -> Self {
-        Self { stack, knowledge }
+        Self { stack, knowledge, seen_now: None }
     }
 }
 
@@ -35,6 +42,9 @@ impl ResourceValues for Values<'_> {
             return Ok(None);
         };
         let Some(report) = self.stack.reports().get(id) else { return Ok(None) };
+        if let Some(seen) = self.seen_now.and_then(|seen| seen.get(name)?.get(attribute)) {
+            return Ok(Some(seen.clone()).filter(|seen| !seen.is_null()));
+        }
         attribute_of(&report.attributes, attribute)
     }
 
@@ -74,14 +84,24 @@ pub(in crate::actors) fn attribute_of(
 }
 
 impl StackView<'_> {
-    /// The outputs as they resolve now, secrets marked; none for a stack that goes or has gone.
+    /// The outputs as they resolve by what is on record, secrets marked; none for a stack that goes
+    /// or has gone.
     pub(in crate::actors) fn outputs(self, knowledge: &Knowledge) -> Vec<OutputResolved> {
+        self.outputs_beside(&SeenNow::new(), knowledge)
+    }
+
+    /// The same where some attributes were looked up in the cloud.
+    pub(in crate::actors) fn outputs_beside(
+        self,
+        seen_now: &SeenNow,
+        knowledge: &Knowledge,
+    ) -> Vec<OutputResolved> {
         if self.action == Action::Delete {
             return Vec::new();
         }
         let Some(known) = self.known() else { return Vec::new() };
         let definition = &known.definition;
-        let values = Values::of(self, knowledge);
+        let values = Values { seen_now: Some(seen_now), ..Values::of(self, knowledge) };
         let outputs = definition.resolve_outputs(&values).into_iter();
         outputs
             .map(|output| OutputResolved {
@@ -91,6 +111,23 @@ impl StackView<'_> {
                 error: output.error,
             })
             .collect()
+    }
+
+    /// What outputs read that the cloud is to be asked for, by resource; nothing of resources that
+    /// are not there yet.
+    pub(in crate::actors) fn read_live(
+        self,
+        knowledge: &Knowledge,
+    ) -> HashMap<ResourceName, Vec<String>> {
+        let mut live: HashMap<ResourceName, Vec<String>> = HashMap::new();
+        let Some(known) = self.known() else { return live };
+        let definition = &known.definition;
+        for read in definition.outputs().into_iter().flat_map(|output| output.reads) {
+            if knowledge.registry.reads_live(definition, &read) {
+                live.entry(read.0).or_default().push(read.1);
+            }
+        }
+        live
     }
 
     /// A resource's metadata, nothing in it marked, with what other resources have for it by now:

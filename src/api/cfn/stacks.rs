@@ -95,7 +95,8 @@ impl Served<'_> {
         let links = Links::of(self.request);
         let (mut described, mut room) = (Vec::with_capacity(stacks.len()), Room::default());
         for stack in &stacks {
-            let shown = of_shown(stack, &show::of(self.state, &links, stack.id, true).await?);
+            let shown =
+                of_shown(stack, &show::of(self.state, self.context, &links, stack.id, true).await?);
             room.take(json_bytes(&shown))?;
             described.push(shown);
         }
@@ -202,7 +203,9 @@ impl Served<'_> {
     async fn template(&self) -> Outcome {
         let (state, asked) = (self.state, self.asked);
         let who = requester(state, self.context);
-        let text = match (asked.param("TemplateBody"), asked.param("TemplateUrl")) {
+        // Heat's name of it, and the one that Amazon's clients send.
+        let url = asked.param("TemplateUrl").or_else(|| asked.param("TemplateURL"));
+        let text = match (asked.param("TemplateBody"), url) {
             (Some(text), _) => text.to_owned(),
             (None, Some(url)) => state.engine.fetch(&who, url).await.map_err(|reason| {
                 CfnFault::new(INVALID_VALUE, format!("Failed to fetch template: {reason}"))

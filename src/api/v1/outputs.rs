@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, StackPath, State, answer, living_stack};
+use super::{Answer, StackPath, State, answer, living_stack, requester};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -23,7 +23,7 @@ pub(in crate::api) async fn list(
     context.require("stacks:list_outputs").await?;
     let state = state_at(&state, &context, &request, &path).await?;
     let stack = living_stack(&state, &context, &path).await?;
-    let outputs = of(&state, stack.id).await?;
+    let outputs = of(&state, &context, stack.id).await?;
     let outputs: Vec<Value> = outputs
         .iter()
         .map(|output| json!({ "output_key": output.key, "description": description(&output.description) }))
@@ -47,31 +47,38 @@ pub(in crate::api) async fn show(
     context.require("stacks:show_output").await?;
     let state = state_at(&state, &context, &request, &path).await?;
     let stack = living_stack(&state, &context, &path).await?;
-    let outputs = of(&state, stack.id).await?;
+    let outputs = of(&state, &context, stack.id).await?;
     let output = outputs.iter().find(|output| output.key == wanted.output).ok_or_else(|| {
         Fault::new("NotFound", format!("Specified output key {} not found.", wanted.output))
     })?;
     answer(&json!({ "output": view(output) }))
 }
 
-async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputResolved>, Fault> {
+async fn of(
+    state: &ApiState,
+    context: &Context,
+    stack: StackId,
+) -> Result<Vec<OutputResolved>, Fault> {
     match state.views.stack_shown(stack).await? {
-        Some(shown) => now(state, &shown).await,
+        Some(shown) => now(state, context, &shown).await,
         None => Ok(Vec::new()),
     }
 }
 
-/// The outputs of a stack: while an action runs, and after one that failed and may have left
-/// resources at work, with what its resources have by now; of the past, as the last action left them. They are the user's own, so what is
+/// The outputs of a stack: where they read what others may change in the cloud, while an action
+/// runs, and after one that failed and may have left resources at work, with what its resources
+/// have by now; of the past, as the last action left them. They are the user's own, so what is
 /// secret in them is open for him.
 pub(super) async fn now(
     state: &ApiState,
+    context: &Context,
     shown: &StackShown,
 ) -> Result<Vec<OutputResolved>, Fault> {
     let stack = shown.stack.id;
-    let is_now = state.past.is_none();
-    if is_now && shown.stack.status != Status::Complete && !shown.outputs.is_empty() {
-        let now = state.engine.outputs_now(stack).await?;
+    let follows = shown.stack.status != Status::Complete || shown.outputs.iter().any(|it| it.live);
+    if state.past.is_none() && follows && !shown.outputs.is_empty() {
+        let who = requester(state, context);
+        let now = state.engine.outputs_now(&who, stack).await?;
         if !now.is_empty() {
             return Ok(now);
         }

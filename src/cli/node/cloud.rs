@@ -32,6 +32,7 @@ pub(super) fn start_sandbox(
         cfn_url: at.cfn.map(|cfn| format!("{}://{cfn}", super::scheme(settings))),
         latencies: latencies(settings),
         guests: settings.sandbox_guests.then(GuestLimits::default),
+        without: settings.sandbox_without.clone(),
         password: sandbox_password(settings),
         region: SANDBOX_REGION.to_owned(),
         ..SandboxConfig::default()

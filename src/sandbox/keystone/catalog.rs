@@ -13,7 +13,7 @@ pub(super) struct Service {
     pub(super) url: String,
 }
 
-/// All services. `project` completes the addresses that contain one.
+/// All services that the sandbox is to have. `project` completes the addresses that contain one.
 pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service> {
     let service =
         |kind: &str, name: &str, url| Service { kind: kind.to_owned(), name: name.to_owned(), url };
@@ -45,6 +45,7 @@ pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service>
             services.push(service(&further.kind, &further.name, url));
         }
     }
+    services.retain(|service| !cloud.config.without.contains(&service.kind));
     services
 }
 

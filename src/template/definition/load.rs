@@ -1,7 +1,7 @@
 //! Loading a definition: what is checked, and in which order. It is Heat's order, which decides
 //! the error that a template with several is refused with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::IndexMap;
@@ -231,6 +231,7 @@ impl StackDefinition {
             outputs: IndexMap::default(),
             declared: IndexMap::default(),
             reads: BTreeSet::new(),
+            output_reads: BTreeMap::new(),
             budget: Budget::default(),
         };
         definition.fill(&root, types, reading)?;
@@ -285,12 +286,17 @@ impl StackDefinition {
         let outputs = outputs::parse_all(root.get(sections.outputs), &scope)?;
         self.declared = declared;
         self.outputs = outputs;
-        for output in self.outputs.values() {
-            let mut found = |read: Read| reads.extend(read.of_attribute());
+        let mut output_reads = BTreeMap::new();
+        for (key, output) in &self.outputs {
+            let mut own = BTreeSet::new();
+            let mut found = |read: Read| own.extend(read.of_attribute());
             // An output may refer to what does not exist; it then has an error for a value.
             let _ = walk::reads(&output.value, &mut String::new(), &self.scope(types), &mut found);
+            reads.extend(own.iter().cloned());
+            output_reads.insert(key.clone(), own);
         }
         self.reads = reads;
+        self.output_reads = output_reads;
         Ok(())
     }
 

@@ -67,6 +67,8 @@ pub struct StackDefinition {
     pub(super) outputs: IndexMap<String, outputs::Definition>,
     pub(super) declared: IndexMap<ResourceName, ResourceDeclared>,
     reads: BTreeSet<AttributeRead>,
+    /// Those that each output reads.
+    output_reads: BTreeMap<String, BTreeSet<AttributeRead>>,
     budget: Budget,
 }
 
@@ -224,6 +226,7 @@ impl StackDefinition {
             .map(|(key, output)| OutputDeclared {
                 key: key.clone(),
                 description: output.description.clone(),
+                reads: self.output_reads.get(key).cloned().unwrap_or_default(),
             })
             .collect()
     }

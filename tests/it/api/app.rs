@@ -16,7 +16,7 @@ use hearth::openstack::{Cloud, CloudLimits, CloudSettings, UserDomainSettings};
 use hearth::policy::Policy;
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
-use hearth::sandbox::{FaultRule, RunningSandbox, Sandbox, SandboxConfig};
+use hearth::sandbox::{FaultRule, Latencies, RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
 use crate::support::world::{holders, loopback};
@@ -52,6 +52,8 @@ pub(crate) struct SetUp {
     pub(crate) token_life: Duration,
     /// What the sandbox does not do well.
     pub(crate) faults: Vec<FaultRule>,
+    /// How slow it is.
+    pub(crate) latencies: Latencies,
 }
 
 impl Default for SetUp {
@@ -65,6 +67,7 @@ impl Default for SetUp {
             cloud: CloudLimits::default(),
             token_life: Duration::from_secs(3600),
             faults: Vec::new(),
+            latencies: Latencies::none(),
         }
     }
 }
@@ -140,6 +143,7 @@ impl App {
             cloud: cloud_limits,
             token_life,
             faults,
+            latencies,
         } = setup;
         let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (orchestration, cloudformation, cloudwatch) = (listen(), listen(), listen());
@@ -152,6 +156,7 @@ impl App {
             other_regions: vec![("Elsewhere".to_owned(), format!("http://localhost:{port}"))],
             token_life,
             faults,
+            latencies,
             ..SandboxConfig::instant()
         };
         let sandbox = Sandbox::start(config).unwrap();

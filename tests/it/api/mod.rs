@@ -14,6 +14,7 @@ mod growth;
 mod health;
 mod history;
 mod hostile;
+mod live;
 mod moved;
 mod nested;
 mod once;

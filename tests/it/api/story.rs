@@ -117,7 +117,11 @@ impl Story {
             ),
             shown_parameters: map(json!({ "key": "k", "password": "******" })),
             description: "A web".into(),
-            outputs: vec![OutputDeclared { key: "url".into(), description: String::new() }],
+            outputs: vec![OutputDeclared {
+                key: "url".into(),
+                description: String::new(),
+                live: false,
+            }],
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             timeout_mins: Some(30),
             disable_rollback: true,

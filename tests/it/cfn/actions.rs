@@ -151,6 +151,14 @@ async fn templates_are_looked_over_without_a_stack() {
     assert!(within(&invalid.text, "ValidateTemplateResult").contains("Unknown Property none"));
     let unread = desk.post("ValidateTemplate", &[("TemplateBody", "{")]).await;
     assert!(within(&unread.text, "Message").ends_with("must be a JSON or YAML document."));
+    for name in ["TemplateUrl", "TemplateURL"] {
+        let gone = desk.post("ValidateTemplate", &[(name, "http://127.0.0.1:1/t")]).await;
+        assert!(
+            within(&gone.text, "Message").contains("Failed to fetch template"),
+            "{}",
+            gone.text
+        );
+    }
     let cost = desk.post("EstimateTemplateCost", &[("TemplateBody", TEMPLATE)]).await;
     assert_eq!(within(&cost.text, "Url"), "http://en.wikipedia.org/wiki/Gratis");
     desk.app.stop().await;

@@ -104,7 +104,8 @@ async fn whoever_has_a_handles_address_signals_it_and_nothing_else() {
         let path = format!("/stacks/web/{id}/resources/own");
         let signal = awaited(&app, &path, |shown| {
             let signal = shown["resource"]["attributes"]["signal"].as_str()?;
-            serde_json::from_str(signal).ok().filter(|signal: &Value| !signal.is_null())
+            let signal: Value = serde_json::from_str(signal).ok()?;
+            signal["alarm_url"].is_string().then_some(signal)
         });
         let own = signal.await["alarm_url"].as_str().unwrap().to_owned();
         let path = format!("/stacks/web/{id}");

@@ -347,6 +347,10 @@ async fn an_alarm_that_goes_off_has_a_resource_made_anew() {
     ground.signals_over().await;
     assert_eq!(output(&world, web.stack, "id").await, id, "all is well");
     say(&world, AlarmState::Alarm).await.unwrap();
+    // The alarm tells the restarter after it has answered.
+    while ground.count("ReplacementStarted").await == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
     ground.signals_over().await;
     ground.views_catch_up(&world).await;
     assert_eq!(world.at_rest(web.stack).await, "UPDATE_COMPLETE");

@@ -81,7 +81,10 @@ async fn a_configuration_is_deployed_and_its_outputs_come_back() {
     let row = deployments(&world).await.remove(0);
     assert_eq!(row.state.status.as_deref(), Some("COMPLETE"));
     assert!(row.inputs.is_some(), "it has the values of its inputs");
-    assert_eq!(world.engine.outputs_now(web.stack).await.unwrap()[0].value, "fine");
+    assert_eq!(
+        world.engine.outputs_now(&world.requester(), web.stack).await.unwrap()[0].value,
+        "fine"
+    );
 
     let updated = world.update(web.stack, template("echo 2", json!({}))).await.unwrap();
     while on_server(&world, "s1").await.config != "echo 2"
@@ -249,7 +252,7 @@ async fn a_group_deploys_to_each_of_its_servers_and_gathers_what_they_give_out()
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     assert_eq!(servers_deployed_to(&world).await, ["s1", "s2"]);
     let output = async |key: &str| {
-        let outputs = world.engine.outputs_now(web.stack).await.unwrap();
+        let outputs = world.engine.outputs_now(&world.requester(), web.stack).await.unwrap();
         outputs.into_iter().find(|output| output.key == key).unwrap().value
     };
     assert_eq!(output("results").await, json!({ "a": "from a", "b": "from b" }));

@@ -1,5 +1,6 @@
 //! Looks that are taken before it is decided: at what failed, at a child stack, at attributes.
 
+use super::hear::HEARING_PAUSE;
 use super::settle::Ending;
 use crate::actors::resource::command::{Converge, ResourceEffect};
 use crate::actors::resource::state::{Decider, Resource};
@@ -111,16 +112,20 @@ impl Decider<'_> {
         }
         let is_known =
             |(name, value): (&String, &_)| self.attributes.get(name).is_some_and(|it| it == value);
-        if attributes.iter().all(is_known) {
-            return Decision::nothing().and_do(ResourceEffect::Report);
-        }
+        let is_new = !attributes.iter().all(is_known);
         let attributes = self.taint_attributes(attributes);
-        if self.in_progress() {
+        if is_new && self.in_progress() {
             // Nothing else was left to do of the action.
             let mut kept = self.attributes.clone();
             kept.extend(attributes);
             return self.settle(Ending { attributes: kept, ..Ending::complete() });
         }
-        Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
+        let mut decision = Decision::nothing();
+        decision.events.extend(is_new.then(|| AttributesObserved { attributes }.into()));
+        let decision = decision.and_do(ResourceEffect::Report);
+        match self.is_hearing(epoch) {
+            true => decision.and_do(ResourceEffect::Later { epoch, after: HEARING_PAUSE }),
+            false => decision,
+        }
     }
 }

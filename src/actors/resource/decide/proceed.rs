@@ -103,6 +103,9 @@ impl Decider<'_> {
 
     /// The pause before the next beat is over.
     pub(in crate::actors::resource) fn due(&mut self, epoch: u64) -> Decision<Resource> {
+        if self.is_hearing(epoch) {
+            return self.hear_on();
+        }
         if epoch != self.working.epoch || !self.in_progress() {
             return Decision::nothing();
         }
@@ -261,5 +264,12 @@ impl Resource {
     pub(in crate::actors) fn without_secrets(&self, text: &str) -> String {
         let definition = self.working_definition().unwrap_or_default();
         REASON.shortened(mask_repeated(text, &self.secrets(&definition)))
+    }
+
+    /// The same of what a signal says: what former ones brought, which may be much, has no part in
+    /// it.
+    pub(super) fn without_own_secrets(&self, text: &str) -> String {
+        let definition = self.working_definition().unwrap_or_default();
+        REASON.shortened(mask_repeated(text, &self.secrets_beside_signals(&definition)))
     }
 }

@@ -63,7 +63,7 @@ impl Decider<'_> {
 
     /// What signals leave is kept as long as the resource: it is bounded.
     fn refuse_too_much(&self, added: &JsonMap) -> Result<(), Refusal> {
-        let replaced = added.keys().filter_map(|id| self.signals.get_key_value(id));
+        let replaced = added.keys().filter_map(|id| Some((id, self.signals.get(id)?)));
         let replaced: usize = replaced.map(entry_bytes).sum();
         let bytes = added.iter().map(entry_bytes).sum::<usize>() + self.signals_bytes - replaced;
         if added.is_empty() || bytes <= SIGNALS.max {
@@ -132,7 +132,7 @@ impl Decider<'_> {
         let reason = in_child.error.clone().or(reason);
         let decision = Decision::record(SignalHandled {
             signal,
-            reason: reason.map(|reason| self.without_secrets(&reason)),
+            reason: reason.map(|reason| self.without_own_secrets(&reason)),
             error: in_child.error.map(|error| self.without_secrets(&error)),
             metadata: outcome.metadata.into_iter().map(|(id, it)| (id, kept(it))).collect(),
             data: self.taint_learned(learned).data,
@@ -224,7 +224,7 @@ impl Resource {
 
     /// What signals have added, upon what the template makes of the metadata.
     pub fn metadata_upon(&self, mut metadata: JsonMap) -> JsonMap {
-        metadata.extend(plain_map(self.signals.clone()));
+        metadata.extend(self.signals.plain());
         metadata
     }
 }

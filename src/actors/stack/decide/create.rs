@@ -25,7 +25,7 @@ impl Decider<'_> {
         let action = if create.adopts.is_some() { Action::Adopt } else { Action::Create };
         let accepted = RevisionAccepted {
             adopts: create.adopts,
-            ..Stack::accepted(revision, action, &revise)
+            ..Stack::accepted(revision, action, &revise, self.knowledge)
         };
         let started = self.traversal_of(action, &accepted, Some(&revise.known));
         self.working.know_definition(self.state, revision, revise.known.clone());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::actors::stack::command::Revise;
-use crate::actors::stack::state::Stack;
+use crate::actors::stack::state::{Knowledge, Stack};
 use crate::events::stack::{OutputDeclared, RevisionAccepted};
 use crate::model::{Action, CommandId, JsonMap, StackRevision};
 use crate::template::StackDefinition;
@@ -14,6 +14,7 @@ impl Stack {
         revision: StackRevision,
         action: Action,
         revise: &Revise,
+        knowledge: &Knowledge,
     ) -> RevisionAccepted {
         let definition = &revise.known.definition;
         let outputs = definition.outputs().into_iter();
@@ -27,7 +28,14 @@ impl Stack {
             shown_parameters: definition.shown_parameters(),
             description: definition.description().to_owned(),
             outputs: outputs
-                .map(|output| OutputDeclared { key: output.key, description: output.description })
+                .map(|output| OutputDeclared {
+                    live: output
+                        .reads
+                        .iter()
+                        .any(|read| knowledge.registry.reads_live(definition, read)),
+                    key: output.key,
+                    description: output.description,
+                })
                 .collect(),
             tags: revise.tags.clone(),
             timeout_mins: revise.timeout_mins,

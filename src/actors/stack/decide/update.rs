@@ -36,7 +36,7 @@ impl Decider<'_> {
 
     fn lead_to(&mut self, action: Action, revise: Revise) -> Result<Decision<Stack>, Refusal> {
         let revision = StackRevision(self.alive()? + 1);
-        let accepted = Stack::accepted(revision, action, &revise);
+        let accepted = Stack::accepted(revision, action, &revise, self.knowledge);
         let started = TraversalStarted {
             observes: revise.observes,
             revisits: revise.revisits,

@@ -28,7 +28,7 @@ pub(in crate::api) async fn show(
     let with_outputs = Params::of(&request).boolean("resolve_outputs")?.unwrap_or(true);
     let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
-    let view = of(&state, &Links::of(&request), stack.id, with_outputs).await?;
+    let view = of(&state, &context, &Links::of(&request), stack.id, with_outputs).await?;
     let mut shown = answer(&json!({ "stack": view }))?;
     if state.past.is_none()
         && let Ok(tag) = conditions::tag(&stack).parse()
@@ -41,6 +41,7 @@ pub(in crate::api) async fn show(
 /// A stack as it is shown.
 pub(in crate::api) async fn of(
     state: &ApiState,
+    context: &Context,
     links: &Links,
     id: StackId,
     with_outputs: bool,
@@ -49,7 +50,7 @@ pub(in crate::api) async fn of(
     let shown = shown.ok_or_else(|| Fault::no_stack(&id.to_string()))?;
     let outputs = match with_outputs && !shown.stack.is_deleted() {
         true => {
-            let outputs = outputs::now(state, &shown).await?;
+            let outputs = outputs::now(state, context, &shown).await?;
             Some(outputs.iter().map(outputs::view).collect())
         }
         false => None,

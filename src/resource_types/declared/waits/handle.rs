@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Waiting, Wanted, too_few};
 use crate::model::JsonMap;
 use crate::model::sizes::SIGNALS;
-use crate::model::taint::taint;
+use crate::model::taint::{plain, taint};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Beating;
 use crate::resource_types::failure::{Failure, Waiter};
@@ -97,9 +97,8 @@ impl Waiting {
 
 /// Whether the signals are enough; an error where one says failure.
 fn verdict(signals: &Signals, wanted: &Wanted) -> Result<bool, Failure> {
-    let reasons = reasons(signals, "FAILURE");
-    if !reasons.is_empty() {
-        let reasons = reasons.join(";");
+    if signals.entries.has_failure() {
+        let reasons = reasons(signals, "FAILURE").join(";");
         return Err(Failure::SignaledFailure { to: Waiter::WaitCondition, reasons });
     }
     Ok(signals.unneeded || signals.entries.len() >= wanted.count)
@@ -107,8 +106,9 @@ fn verdict(signals: &Signals, wanted: &Wanted) -> Result<bool, Failure> {
 
 /// What the signals of a status say of it.
 fn reasons(signals: &Signals, status: &str) -> Vec<String> {
-    let entries = signals.entries.values().filter(|entry| part(entry, "status") == status);
-    entries.map(|entry| python::text(part(entry, "reason"))).collect()
+    let entries = signals.entries.iter().map(|(_, entry)| entry);
+    let of_status = entries.filter(|entry| part(entry, "status") == status);
+    of_status.map(|entry| python::text(part(entry, "reason"))).collect()
 }
 
 fn timed_out(signals: &Signals, wanted: &Wanted) -> Failure {
@@ -119,7 +119,7 @@ fn timed_out(signals: &Signals, wanted: &Wanted) -> Failure {
 fn data(signals: &Signals, wanted: &Wanted) -> Value {
     let entries = signals.entries.iter();
     let mut data: JsonMap =
-        entries.map(|(id, entry)| (id.clone(), part(entry, "data").clone())).collect();
+        entries.map(|(id, entry)| (id.clone(), plain(part(entry, "data").clone()))).collect();
     if signals.unneeded {
         for number in data.len() + 1..=wanted.count {
             data.insert(number.to_string(), Value::Null);

@@ -19,6 +19,7 @@ use crate::resource_types::job::{
 use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, ResourceType};
+use crate::resource_types::signal_entries::SignalEntries;
 use crate::resource_types::stack_user::{self, Proof};
 use crate::resource_types::stage::{Stages, stages};
 
@@ -214,7 +215,7 @@ impl ResourceType for WaitHandle {
         let object = is_put.then(|| subject.physical_name.clone());
         let is_posted = self.transport(&subject.properties) == ZAQAR;
         let queue = signal_queue::of(subject).filter(|_| is_posted);
-        Some(Signals { entries: subject.signals.clone(), unneeded, object, queue })
+        Some(Signals { entries: SignalEntries::default(), unneeded, object, queue })
     }
 
     fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {

@@ -258,7 +258,7 @@ async fn a_child_whose_create_failed_shows_the_outputs_that_it_has() {
     assert_eq!(world.at_rest(child.id).await, "CREATE_FAILED");
     // The parent takes attributes in once an action is complete.
     for (stack, expected) in [(child.id, json!("one")), (web.stack, Value::Null)] {
-        let outputs = world.engine.outputs_now(stack).await.unwrap();
+        let outputs = world.engine.outputs_now(&world.requester(), stack).await.unwrap();
         let shown: Vec<_> = outputs.iter().map(|it| (&*it.key, &it.value)).collect();
         assert_eq!(shown, [("given", &expected)]);
     }
