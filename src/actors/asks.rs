@@ -132,6 +132,8 @@ pub struct StackSummary {
     pub incarnations: IndexMap<ResourceName, ResourceId>,
     /// Those that a new revision would go on with, and what is there under other names.
     pub going_on: IndexMap<ResourceName, ResourceId>,
+    /// Some of it is suspended, and not all.
+    pub rests_in_part: bool,
 }
 
 impl StackSummary {
@@ -153,6 +155,7 @@ impl StackSummary {
             known: stack.known().cloned(),
             incarnations: stack.incarnations(),
             going_on: stack.going_on_anew(),
+            rests_in_part: stack.rests_in_part,
         })
     }
 }

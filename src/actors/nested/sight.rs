@@ -48,6 +48,8 @@ pub struct Parent {
     pub revision: RevisionAccepted,
     pub identity: StackIdentity,
     pub owner: Option<Owner>,
+    /// It goes on from where it was suspended, or back from wherever it was: so does what is in it.
+    pub from_rest: bool,
 }
 
 impl Parent {
@@ -58,6 +60,8 @@ impl Parent {
             revision: stack.revision_of(revision)?.clone(),
             identity: stack.identity(),
             owner: stack.owner.clone(),
+            from_rest: stack.rests_in_part
+                || stack.revision().is_some_and(|newest| newest.back_to.is_some()),
         })
     }
 

@@ -207,7 +207,9 @@ impl Engine {
         let is_so = (summary.action, summary.status) == (action, Status::Complete);
         let mut changes = Preview::default();
         for (name, FoundResource { resource, .. }) in found.resources {
-            let acts = !is_so && self.acts(&resource, action);
+            let is_awake =
+                summary.rests_in_part && action == Action::Resume && !resource.may(action);
+            let acts = !is_so && !is_awake && self.acts(&resource, action);
             let entry = PreviewedResource {
                 name: name.to_string(),
                 type_name: resource.type_name.clone(),

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::fates::{Child, METADATA, Outlook, Wanted, as_made, change_of};
 use super::values::Foreseen;
@@ -151,6 +152,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             let changed = resource.changed(&former, &wanted.definition, knowledge);
             entry.differs = wanted.differences(&former.properties, Some(&changed))?;
         }
+        let rests =
+            |driver: Arc<Declared>| driver.acts(Action::Suspend) && driver.nests().is_none();
+        entry.stays_suspended = most <= Change::Updated
+            && resource.is_suspended()
+            && knowledge.registry.driver(&wanted.definition.driver_type).is_some_and(rests);
         let outlook = match most {
             Change::Unchanged | Change::Updated => {
                 self.stays(most, resource, wanted, &least, entry)
