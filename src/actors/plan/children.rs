@@ -186,7 +186,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         entry: &PreviewedResource,
         budget: &mut Budget,
     ) -> Result<Vec<PreviewWithin>, TemplateError> {
-        let gone = goes_with(self.found, name, entry);
+        let gone = self.found.resources.get(name).and_then(|it| goes_with(it, entry));
         let new = made_anew(self.planning, self.known, name, entry, budget)?;
         Ok(gone.into_iter().chain(new).collect())
     }

@@ -27,8 +27,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         budget: &mut Budget,
     ) -> Result<(Outlook, Vec<PreviewWithin>), TemplateError> {
         let found = self.found.resources.get(name);
-        // What was never begun is created.
-        let made = found.filter(|it| it.resource.borrow().action != Action::Init);
+        // What was never begun, or is deleted, is created.
+        let made = found.filter(|it| it.resource.borrow().is_there());
         let wanted = self.wanted(name, made.map(|it| it.resource.borrow()));
         let resolved = match &wanted.refused {
             Some(_) => unresolved(self.known, name),
@@ -40,7 +40,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         };
         let entry = previewed(self.planning, self.known, name, resolved)?;
         let Some(made) = made else {
-            let why = if found.is_none() { "it is new" } else { "it was never made" };
+            let why = match found.map(|it| it.resource.borrow().action) {
+                None => "it is new",
+                Some(Action::Delete) => "it was deleted",
+                Some(_) => "it was never made",
+            };
             let differs = wanted.differences(&JsonMap::new(), None)?;
             let mut entry = PreviewedResource { why: why.to_owned(), differs, ..entry };
             if let Some(problem) = &wanted.refused {

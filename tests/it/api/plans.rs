@@ -176,6 +176,47 @@ async fn what_the_cloud_has_yet_to_name_is_not_known_beforehand() {
 }
 
 #[actix::test]
+async fn what_is_deleted_is_not_announced_and_what_is_left_over_is() {
+    let app = App::start().await;
+    let test =
+        |properties: Value| json!({ "type": "OS::Heat::TestResource", "properties": properties });
+    let template =
+        |resources: Value| json!({ "heat_template_version": "2021-04-16", "resources": resources });
+    let made = |value: &str, fails: bool| {
+        let mut b = test(json!({ "value": value, "fail": fails }));
+        b["depends_on"] = "a".into();
+        template(json!({ "b": b, "a": test(json!({ "value": value, "update_replace": true })) }))
+    };
+    let gone = template(json!({ "old": test(json!({})), "b": test(json!({ "value": "one" })) }));
+    app.create("web", gone).await;
+    let path = path_of(&app, "web").await;
+    let update = async |template: Value| {
+        let body = json!({ "template": template });
+        assert_eq!(app.ask("PUT", &path, Some(body)).await.status, 202);
+        app.settled("web").await["stack_status"].clone()
+    };
+    let planned = async |template: Value| {
+        let asked = json!({ "update": { "template": template } });
+        changes(&plan(&app, &format!("{path}/plan"), asked).await)
+    };
+    let failing = test(json!({ "fail": true }));
+    let failing = template(json!({ "b": test(json!({ "value": "one" })), "c": failing }));
+    assert_eq!(update(failing).await, "UPDATE_FAILED");
+    let only_b = || template(json!({ "b": test(json!({ "value": "one" })) }));
+    assert_eq!(planned(only_b()).await, ["c deleted", "b unchanged"]);
+    let deletion = plan(&app, &format!("{path}/plan"), json!({ "delete": {} })).await;
+    assert_eq!(changes(&deletion), ["b deleted", "c deleted"]);
+    assert_eq!(update(only_b()).await, "UPDATE_COMPLETE");
+
+    assert_eq!(update(made("one", false)).await, "UPDATE_COMPLETE");
+    assert_eq!(update(made("two", true)).await, "UPDATE_FAILED");
+    assert_eq!(planned(made("two", false)).await, ["b replaced", "a deleted", "a unchanged"]);
+    assert_eq!(update(made("two", false)).await, "UPDATE_COMPLETE");
+    assert_eq!(planned(made("two", false)).await, ["b unchanged", "a unchanged"]);
+    app.stop().await;
+}
+
+#[actix::test]
 async fn what_happens_to_a_resource_alone_ends_a_plan_as_well() {
     let app = App::start().await;
     app.create("web", template("one", &[])).await;
