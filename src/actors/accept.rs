@@ -285,6 +285,7 @@ impl Engine {
             observes: false,
             revisits: false,
             back_to: None,
+            from_rest: false,
             facade: serde_json::Value::Null,
             claim: None,
         })

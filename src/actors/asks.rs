@@ -153,6 +153,10 @@ pub struct StackSummary {
     pub incarnations: IndexMap<ResourceName, ResourceId>,
     /// Those that a new revision would go on with, and what is there under other names.
     pub going_on: IndexMap<ResourceName, ResourceId>,
+    /// What else there is, which goes with the next change.
+    pub left_over: Vec<(ResourceName, ResourceId)>,
+    /// Some of it is suspended, and not all.
+    pub rests_in_part: bool,
 }
 
 impl Deref for StackSummary {
@@ -177,6 +181,8 @@ impl StackSummary {
             position,
             incarnations: stack.incarnations(),
             going_on: stack.going_on_anew(),
+            left_over: stack.left_over(),
+            rests_in_part: stack.rests_in_part,
         })
     }
 }

@@ -66,6 +66,8 @@ pub struct PreviewedResource {
     pub differs: Vec<Difference>,
     /// What goes with it that nothing brings back, where it goes or is replaced.
     pub loses: Option<String>,
+    /// It is suspended and stays so, until the stack is resumed.
+    pub stays_suspended: bool,
     /// Of a resource that goes: what there is in the cloud stays.
     pub is_kept: bool,
     /// What becomes of it at least, where that is less: a value is not known beforehand.

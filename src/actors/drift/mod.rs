@@ -15,11 +15,11 @@ use crate::actors::engine::Engine;
 use crate::actors::executor;
 use crate::actors::resource::Resource;
 use crate::actors::shell::Inhabit;
-use crate::model::taint::{MASK, masked, taint_repeated};
+use crate::model::taint::{mask_repeated, masked};
 use crate::model::{JsonMap, Refusal, ResourceId, ResourceName, StackId};
 use crate::openstack::Session;
+use crate::resource_types::Reality;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::{Declared, Reality};
 
 /// How many resources are looked at together.
 const LOOKS_AT_ONCE: usize = 8;
@@ -123,8 +123,8 @@ impl Engine {
                 let look = executor::run(&self.services, session, compare);
                 match tokio::time::timeout(LOOK_MAX, look).await {
                     Ok(Ok(Reality::Gone)) => Found::Gone,
-                    Ok(Ok(Reality::Differs(live))) => self.differing(&resource, &driver, live),
-                    Ok(Err(error)) => Found::Unknown(error.told()),
+                    Ok(Ok(Reality::Differs(live))) => self.differing(&resource, live),
+                    Ok(Err(error)) => Self::unknown(&resource, &error.told()),
                     Err(_) => Found::Unknown("it was not answered in time".to_owned()),
                 }
             }
@@ -134,22 +134,26 @@ impl Engine {
         Ok((LookedAt { path, type_name, physical_id, found }, child))
     }
 
-    fn differing(&self, resource: &Resource, driver: &Declared, live: JsonMap) -> Found {
+    fn differing(&self, resource: &Resource, live: JsonMap) -> Found {
         let Some(definition) = resource.definition.as_ref().filter(|_| !live.is_empty()) else {
             return Found::Same;
         };
-        let secrets = resource.secrets(definition);
-        let registry = &self.services.registry;
-        let fields = live.into_iter().map(|(name, live)| {
-            let is_secret =
-                driver.is_secret(&name) || registry.is_secret(&definition.driver_type, &name);
-            let shown = |value: Value| match is_secret {
-                true => MASK.into(),
-                false => masked(&taint_repeated(value, &secrets)),
-            };
-            let recorded = shown(definition.properties.get(&name).cloned().unwrap_or_default());
-            FieldFound { recorded, live: shown(live), name }
+        let recorded = live.keys().map(|name| {
+            let recorded = definition.properties.get(name).cloned();
+            (name.clone(), recorded.unwrap_or_default())
+        });
+        let knowledge = Resource::knowledge(&self.services);
+        let recorded = resource.as_live(recorded.collect(), &knowledge);
+        let fields = resource.as_live(live, &knowledge).into_iter().map(|(name, live)| {
+            let recorded = recorded.get(&name).map(masked).unwrap_or_default();
+            FieldFound { recorded, live: masked(&live), name }
         });
         Found::Differs(fields.collect())
+    }
+
+    /// Why the cloud did not say, without the secrets that it repeats.
+    fn unknown(resource: &Resource, why: &str) -> Found {
+        let secrets = resource.definition.as_ref().map(|it| resource.secrets(it));
+        Found::Unknown(mask_repeated(why, &secrets.unwrap_or_default()))
     }
 }

@@ -13,27 +13,39 @@ use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::model::{IndexMap, Refusal, ResourceId, ResourceName, StackId};
 
-/// The incarnations that a new definition goes on with, and, where they are asked for, the stacks
-/// `within`.
+/// The incarnations that a new definition goes on with, what is left over beside them, and, where
+/// they are asked for, the stacks `within`.
 pub(in crate::actors) fn found(
     services: &Arc<Services>,
     going_on: IndexMap<ResourceName, ResourceId>,
+    left_over: Vec<(ResourceName, ResourceId)>,
     within: bool,
 ) -> BoxFuture<'_, Result<Found<Resource>, Refusal>> {
     async move {
-        let mut resources = IndexMap::default();
+        let mut found = Found { resources: IndexMap::default(), left_over: Vec::new() };
         for (name, id) in going_on {
-            let resource = services.resource(id).await?;
-            let is_lost = is_lost(services, &resource).await;
-            let child = match resource.child_stack() {
-                Some(child) if within => self::child(services, child).await?,
-                Some(_) | None => None,
-            };
-            resources.insert(name, FoundResource { resource, is_lost, child });
+            found.resources.insert(name, resource(services, id, within).await?);
         }
-        Ok(Found { resources })
+        for (name, id) in left_over {
+            found.left_over.push((name, resource(services, id, within).await?));
+        }
+        Ok(found)
     }
     .boxed()
+}
+
+async fn resource(
+    services: &Arc<Services>,
+    id: ResourceId,
+    within: bool,
+) -> Result<FoundResource<Resource>, Refusal> {
+    let resource = services.resource(id).await?;
+    let is_lost = is_lost(services, &resource).await;
+    let child = match resource.child_stack() {
+        Some(child) if within => self::child(services, child).await?,
+        Some(_) | None => None,
+    };
+    Ok(FoundResource { resource, is_lost, child })
 }
 
 /// `None`: it is gone.
@@ -43,6 +55,6 @@ async fn child(
 ) -> Result<Option<Box<FoundChild<Resource>>>, Refusal> {
     let seen = services.ask_of(id, || See).await.ok_or_else(Engine::silent)?;
     let Some(seen) = seen else { return Ok(None) };
-    let found = found(services, seen.going_on.clone(), true).await?;
+    let found = found(services, seen.going_on.clone(), seen.left_over.clone(), true).await?;
     Ok(Some(Box::new(FoundChild { id, seen, found })))
 }

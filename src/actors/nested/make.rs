@@ -105,6 +105,7 @@ pub fn revise(
         observes: false,
         revisits: false,
         back_to: None,
+        from_rest: false,
         facade,
         claim: None,
     })

@@ -8,7 +8,7 @@ use super::own_child;
 use crate::actors::resource::{Resource, StackIdentity};
 use crate::actors::stack::{self, Known, StackView};
 use crate::events::stack::{Owner, RevisionAccepted};
-use crate::model::{IndexMap, ResourceId, ResourceName, StackId, StackRevision};
+use crate::model::{IndexMap, ResourceId, ResourceName, StackId, StackName, StackRevision};
 use crate::resource_types::child::{ChildSeen, ResourceUsed};
 
 /// All that a child's definition is made of beside its resource.
@@ -48,6 +48,8 @@ pub struct Parent {
     pub revision: RevisionAccepted,
     pub identity: StackIdentity,
     pub owner: Option<Owner>,
+    /// It goes on from where it was suspended, or back from wherever it was: so does what is in it.
+    pub from_rest: bool,
 }
 
 impl Parent {
@@ -58,6 +60,8 @@ impl Parent {
             revision: stack.revision_of(revision)?.clone(),
             identity: stack.identity(),
             owner: stack.owner.clone(),
+            from_rest: stack.rests_in_part
+                || stack.revision().is_some_and(|newest| newest.back_to.is_some()),
         })
     }
 
@@ -75,6 +79,7 @@ impl Parent {
 
 /// A child as its resource sees it.
 pub struct Seen {
+    pub name: StackName,
     pub child: ChildSeen,
     pub known: Option<Arc<Known>>,
     pub is_healthy: bool,
@@ -82,6 +87,8 @@ pub struct Seen {
     pub ids: IndexMap<ResourceName, ResourceId>,
     /// Those that a new definition would go on with, and what is there under other names.
     pub going_on: IndexMap<ResourceName, ResourceId>,
+    /// What else there is, which goes with the next change.
+    pub left_over: Vec<(ResourceName, ResourceId)>,
     /// The children within it.
     pub within: Vec<StackId>,
 }
@@ -106,7 +113,16 @@ impl Seen {
             .filter_map(|it| own_child(*ids.get(&it.name)?, it.physical_id.as_deref()))
             .collect();
         let (known, is_healthy) = (stack.known().cloned(), stack.is_healthy());
-        Some(Self { ids, going_on: stack.going_on_anew(), within, child, known, is_healthy })
+        Some(Self {
+            name: stack.name.clone(),
+            ids,
+            going_on: stack.going_on_anew(),
+            left_over: stack.left_over(),
+            within,
+            child,
+            known,
+            is_healthy,
+        })
     }
 }
 

@@ -259,8 +259,8 @@ impl<'a> ChildBeat<'a> {
         let (parent, beside) = (&sight.parent, self.nested.stands_beside());
         let command = match &sight.seen {
             Some(_) => {
-                let observes = self.nesting.observes;
-                StackCommand::Update(Box::new(Revise { observes, ..revise }))
+                let (observes, from_rest) = (self.nesting.observes, parent.from_rest);
+                StackCommand::Update(Box::new(Revise { observes, from_rest, ..revise }))
             }
             None => StackCommand::Create(Box::new(Create {
                 id: self.child(),

@@ -75,7 +75,7 @@ impl Engine {
             disable_rollback,
             tags
         ]);
-        let found = Found { resources: IndexMap::default() };
+        let found = Found { resources: IndexMap::default(), left_over: Vec::new() };
         let seen = Default::default();
         let (changes, id) = self.foreseen(who, seen, (known, found), asked).await?;
         Ok(Plan {
@@ -143,7 +143,7 @@ impl Engine {
             ask.tags,
             ask.back_to
         ]);
-        let found = nested::found(&self.services, summary.going_on.clone(), true).await?;
+        let found = self.found_within(summary).await?;
         let (seen, parts) = (stood(summary), (Arc::clone(known), found));
         let (changes, id) = self.foreseen(who, seen, parts, asked).await?;
         let (stack, name) = (Some(summary.id), summary.name.clone());
@@ -181,18 +181,21 @@ impl Engine {
     /// What the deletion of a stack will do.
     pub async fn plan_delete(&self, who: &RequestContext, stack: StackId) -> Result<Plan, Refusal> {
         let summary = self.summary(who, stack).await?;
-        let found = nested::found(&self.services, summary.going_on.clone(), true).await?;
-        let begun = found.resources.iter().filter(|(_, it)| it.resource.action != Action::Init);
-        let entries = begun.map(|(name, it)| {
-            let why = "the stack is deleted".to_owned();
-            (name, deleted(name, &it.resource, why))
-        });
-        let (mut changes, entries) = (Preview::default(), entries.collect::<Vec<_>>());
-        let within = entries.iter().filter_map(|(name, entry)| goes_with(&found, name, entry));
-        changes.within = within.collect();
-        changes.deleted = entries.into_iter().map(|(_, entry)| entry).collect();
+        let found = self.found_within(&summary).await?;
+        let mut changes = Preview::default();
+        for (name, it) in found.all_there() {
+            let entry = deleted(name, &it.resource, "the stack is deleted".to_owned());
+            changes.within.extend(goes_with(it, &entry));
+            changes.deleted.push(entry);
+        }
         tell_losses(&self.services.registry, &mut changes, false);
         Ok(self.plan_without_source(summary, Action::Delete, changes))
+    }
+
+    /// What there is of a stack, and of those within it.
+    async fn found_within(&self, summary: &StackSummary) -> Result<Found<Resource>, Refusal> {
+        let (going_on, left_over) = (summary.going_on.clone(), summary.left_over.clone());
+        nested::found(&self.services, going_on, left_over, true).await
     }
 
     /// What suspending or resuming a stack will do.
@@ -203,11 +206,14 @@ impl Engine {
         action: Action,
     ) -> Result<Plan, Refusal> {
         let summary = self.summary(who, stack).await?;
-        let found = nested::found(&self.services, summary.incarnations.clone(), false).await?;
+        let incarnations = summary.incarnations.clone();
+        let found = nested::found(&self.services, incarnations, Vec::new(), false).await?;
         let is_so = (summary.action, summary.status) == (action, Status::Complete);
         let mut changes = Preview::default();
         for (name, FoundResource { resource, .. }) in found.resources {
-            let acts = !is_so && self.acts(&resource, action);
+            let is_awake =
+                summary.rests_in_part && action == Action::Resume && !resource.may(action);
+            let acts = !is_so && !is_awake && self.acts(&resource, action);
             let entry = PreviewedResource {
                 name: name.to_string(),
                 type_name: resource.type_name.clone(),

@@ -20,6 +20,9 @@ use crate::resource_types::child::{ChildAsk, Nested, ResourceUsed};
 use crate::resource_types::{Budget, Declared, Failure, Subject, Work};
 use crate::template::{StackDefinition, TemplateError};
 
+/// Of a stack whose key is destroyed: what becomes of it can be told in part.
+const UNREADABLE: &str = "what was secret in its nested stack cannot be read any more";
+
 impl<R: Borrow<Resource>> Foreseen<'_, R> {
     /// What becomes of a resource and of its child stack by a verdict on the resource.
     pub(super) fn child(
@@ -65,7 +68,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         }
         let coming = self.coming(resource, wanted, child, (driver.as_ref(), nested));
         let Ok((definition, is_in_batches)) = coming else {
-            return Ok(Child { most: Change::Updated, ..Child::none(verdict) });
+            let why = child.seen.known.is_none().then(|| UNREADABLE.to_owned());
+            return Ok(Child { most: Change::Updated, why, ..Child::none(verdict) });
         };
         let is_same = (child.seen.known.as_ref())
             .is_some_and(|known| known.definition.is_same_as(&definition));
@@ -73,6 +77,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             return Ok(Child::none(verdict));
         }
         let why = match (verdict, is_same) {
+            _ if child.seen.known.is_none() => Some(UNREADABLE),
             (Verdict::SeeChild, true) => Some("something in its nested stack is not healthy"),
             (Verdict::SeeChild, false) => Some("its nested stack changes"),
             _ => None,
@@ -186,7 +191,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         entry: &PreviewedResource,
         budget: &mut Budget,
     ) -> Result<Vec<PreviewWithin>, TemplateError> {
-        let gone = goes_with(self.found, name, entry);
+        let gone = self.found.resources.get(name).and_then(|it| goes_with(it, entry));
         let new = made_anew(self.planning, self.known, name, entry, budget)?;
         Ok(gone.into_iter().chain(new).collect())
     }

@@ -21,6 +21,8 @@ pub(super) struct Outlook {
     pub(super) reference: Value,
     /// Whether the reference is that, or surely another than now.
     pub(super) is_reference_sure: bool,
+    /// Whether the reference stands for one that the cloud has yet to give.
+    pub(super) is_made_up: bool,
     pub(super) entry: PreviewedResource,
 }
 
@@ -31,6 +33,8 @@ pub(super) struct Wanted {
     pub(super) unsure: BTreeSet<String>,
     /// The settings of which that is so, by the template's words.
     pub(super) unsure_settings: Vec<&'static str>,
+    /// The properties that are surely others, and of which no more is known.
+    pub(super) made_up: BTreeSet<String>,
     /// Why it cannot be resolved, come what may.
     pub(super) refused: Option<String>,
 }
@@ -52,10 +56,16 @@ impl Wanted {
         let told = properties.keys().chain(former.keys()).filter(|name| is_told(name));
         let names: BTreeSet<&String> = told.chain(&self.unsure).collect();
         let shown = |of: &JsonMap, name: &String| of.get(name).map(masked).unwrap_or_default();
+        let of_new = |value: &Value| value.to_string().contains(NEW_ID);
+        let is_known = |name: &String| {
+            !self.unsure.contains(name)
+                && !self.made_up.contains(name)
+                && !properties.get(name).is_some_and(of_new)
+        };
         let differences = names.into_iter().map(|name| Difference {
             name: name.clone(),
             old: shown(former, name),
-            new: (!self.unsure.contains(name)).then(|| shown(properties, name)),
+            new: is_known(name).then(|| shown(properties, name)),
         });
         let differences: Vec<Difference> = differences.collect();
         let bytes = |it: &Difference| json_size(&it.old) + it.new.as_ref().map_or(0, json_size);
@@ -86,6 +96,9 @@ impl Wanted {
         definition
     }
 }
+
+/// What the cloud will call what is made anew: surely not what it calls anything now.
+pub(super) const NEW_ID: &str = "00000000-0000-0000-0000-000000000000";
 
 pub(super) const METADATA: &str = "metadata";
 

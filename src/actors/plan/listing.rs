@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::Change;
-use crate::actors::previewed::{Preview, PreviewedResource};
+use crate::actors::previewed::{Preview, PreviewWithin, PreviewedResource};
 use crate::model::Action;
 
 /// A resource in the list.
@@ -63,7 +63,13 @@ fn list<'a>(plan: &'a Preview, within: &str, depth: usize, listed: &mut Vec<List
         };
         let at_least = entry.least.map_or(change, word);
         listed.push(Listed { path, depth, change, at_least, entry, leads_to });
-        for within in plan.within.iter().filter(|it| it.resource == entry.name) {
+        // What an earlier change has left bears the name of what goes on.
+        let is_gone = change == "deleted" || change == "kept";
+        let is_of = |it: &&PreviewWithin| {
+            it.resource == entry.name
+                && it.stack.map_or(!is_gone, |stack| entry.child == Some(stack))
+        };
+        for within in plan.within.iter().filter(is_of) {
             list(&within.plan, &below, depth + 1, listed);
         }
     }

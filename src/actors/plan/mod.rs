@@ -28,7 +28,7 @@ use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::{self, Known, Stack};
 use crate::clock::Clock;
-use crate::model::{Action, IndexMap, Refusal, ResourceName, StackId};
+use crate::model::{IndexMap, Refusal, ResourceName, StackId};
 use crate::resource_types::Budget;
 use crate::template::TemplateError;
 use values::Foreseen;
@@ -55,6 +55,16 @@ impl Planning {
 /// `R` is a resource, or lends one.
 pub struct Found<R> {
     pub resources: IndexMap<ResourceName, FoundResource<R>>,
+    /// What earlier changes have left beside these, and the next one takes away.
+    pub left_over: Vec<(ResourceName, FoundResource<R>)>,
+}
+
+impl<R: Borrow<Resource>> Found<R> {
+    /// All that there is, by its names.
+    fn all_there(&self) -> impl Iterator<Item = (&ResourceName, &FoundResource<R>)> {
+        let left_over = self.left_over.iter().map(|(name, it)| (name, it));
+        self.resources.iter().chain(left_over).filter(|(_, it)| it.resource.borrow().is_there())
+    }
 }
 
 /// A resource as a plan finds it.
@@ -112,28 +122,34 @@ fn of_stack<R: Borrow<Resource>>(
         plan.of_change(outlook.most).push(outlook.entry);
         plan.within.extend(within.remove(name).into_iter().flatten());
     }
-    let gone = gone(known, found);
-    plan.within.extend(gone.iter().filter_map(|(name, entry)| goes_with(found, name, entry)));
-    plan.deleted = gone.into_iter().map(|(_, entry)| entry).collect();
+    for (it, entry) in gone(known, found) {
+        plan.within.extend(goes_with(it, &entry));
+        plan.deleted.push(entry);
+    }
+    for (name, it) in &found.left_over {
+        let resource = it.resource.borrow();
+        if resource.is_there() {
+            let entry = deleted(name, resource, "an earlier change has left it".to_owned());
+            plan.within.extend(goes_with(it, &entry));
+            plan.deleted.push(entry);
+        }
+    }
     Ok(plan)
 }
 
 /// What there is under names that the definition does not have.
-pub(super) fn gone<R: Borrow<Resource>>(
+pub(super) fn gone<'f, R: Borrow<Resource>>(
     known: &Known,
-    found: &Found<R>,
-) -> Vec<(ResourceName, PreviewedResource)> {
+    found: &'f Found<R>,
+) -> Vec<(&'f FoundResource<R>, PreviewedResource)> {
     let resources = found.resources.iter();
     let gone = resources.filter(|(name, _)| !known.definition.resources().contains_key(*name));
-    let entry = |(name, it): (&ResourceName, &FoundResource<R>)| {
-        let resource = it.resource.borrow();
-        let is_there = resource.action != Action::Init;
-        is_there.then(|| {
-            let why = "the template does not have it".to_owned();
-            (name.clone(), deleted(name, resource, why))
-        })
+    let there = gone.filter(|(_, it)| it.resource.borrow().is_there());
+    let entry = |(name, it): (&ResourceName, &'f FoundResource<R>)| {
+        let why = "the template does not have it".to_owned();
+        (it, deleted(name, it.resource.borrow(), why))
     };
-    gone.filter_map(entry).collect()
+    there.map(entry).collect()
 }
 
 fn deleted(name: &ResourceName, resource: &Resource, why: String) -> PreviewedResource {
@@ -150,24 +166,21 @@ fn deleted(name: &ResourceName, resource: &Resource, why: String) -> PreviewedRe
 
 /// What goes with a resource that goes: the stack that stands for it, and all within.
 pub(super) fn goes_with<R: Borrow<Resource>>(
-    found: &Found<R>,
-    name: &ResourceName,
+    found: &FoundResource<R>,
     entry: &PreviewedResource,
 ) -> Option<PreviewWithin> {
-    let child = found.resources.get(name)?.child.as_ref().filter(|_| !entry.is_kept)?;
-    let members = child.found.resources.iter();
-    let members = members.map(|(name, member)| {
+    let child = found.child.as_ref().filter(|_| !entry.is_kept)?;
+    let mut plan = Preview::default();
+    for (name, member) in child.found.all_there() {
         let why = "what it stands in goes".to_owned();
-        (name, deleted(name, member.resource.borrow(), why))
-    });
-    let members: Vec<_> = members.collect();
-    let within = members.iter().filter_map(|(name, entry)| goes_with(&child.found, name, entry));
-    let within = within.collect();
-    let deleted = members.into_iter().map(|(_, entry)| entry).collect();
+        let entry = deleted(name, member.resource.borrow(), why);
+        plan.within.extend(goes_with(member, &entry));
+        plan.deleted.push(entry);
+    }
     Some(PreviewWithin {
         resource: entry.name.clone(),
-        name: child.seen.known.as_ref()?.definition.stack_name().to_owned(),
+        name: child.seen.name.to_string(),
         stack: Some(child.id),
-        plan: Preview { deleted, within, ..Preview::default() },
+        plan,
     })
 }

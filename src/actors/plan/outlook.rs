@@ -2,8 +2,9 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::fates::{Child, METADATA, Outlook, Wanted, as_made, change_of};
+use super::fates::{Child, METADATA, NEW_ID, Outlook, Wanted, as_made, change_of};
 use super::values::Foreseen;
 use super::{Change, FoundResource};
 use crate::actors::preview::{made_anew, previewed, unresolved};
@@ -18,9 +19,6 @@ use crate::resource_types::child::REFERENCE;
 use crate::resource_types::{Budget, Declared, Subject};
 use crate::template::{Part, ResourceResolved, TemplateError};
 
-/// What the cloud will call what is made anew: surely not what it calls anything now.
-const NEW_ID: &str = "00000000-0000-0000-0000-000000000000";
-
 impl<R: Borrow<Resource>> Foreseen<'_, R> {
     /// What becomes of a resource, and of the stack that stands for it.
     pub(super) fn outlook(
@@ -29,8 +27,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         budget: &mut Budget,
     ) -> Result<(Outlook, Vec<PreviewWithin>), TemplateError> {
         let found = self.found.resources.get(name);
-        // What was never begun is created.
-        let made = found.filter(|it| it.resource.borrow().action != Action::Init);
+        // What was never begun, or is deleted, is created.
+        let made = found.filter(|it| it.resource.borrow().is_there());
         let wanted = self.wanted(name, made.map(|it| it.resource.borrow()));
         let resolved = match &wanted.refused {
             Some(_) => unresolved(self.known, name),
@@ -42,7 +40,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         };
         let entry = previewed(self.planning, self.known, name, resolved)?;
         let Some(made) = made else {
-            let why = if found.is_none() { "it is new" } else { "it was never made" };
+            let why = match found.map(|it| it.resource.borrow().action) {
+                None => "it is new",
+                Some(Action::Delete) => "it was deleted",
+                Some(_) => "it was never made",
+            };
             let differs = wanted.differences(&JsonMap::new(), None)?;
             let mut entry = PreviewedResource { why: why.to_owned(), differs, ..entry };
             if let Some(problem) = &wanted.refused {
@@ -58,16 +60,22 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
     fn wanted(&self, name: &ResourceName, present: Option<&Resource>) -> Wanted {
         let registry = &self.planning.stack.registry;
         self.asked.set(false);
+        self.made_up.set(false);
         // The plan has no revision yet.
         let made = self.known.definition_of(name, self, registry, StackRevision(0));
         let mut wanted = Wanted {
             definition: Definition::default(),
             unsure: BTreeSet::new(),
             unsure_settings: Vec::new(),
+            made_up: BTreeSet::new(),
             refused: None,
         };
-        if self.asked.take() {
+        let (asked, made_up) = (self.asked.take(), self.made_up.take());
+        if asked || made_up {
             self.known.definition.each_part(name, self, |part| {
+                if let (true, Part::Property(property)) = (self.made_up.take(), &part) {
+                    wanted.made_up.insert((*property).to_owned());
+                }
                 if self.asked.take() {
                     match part {
                         Part::Property(property) => drop(wanted.unsure.insert(property.to_owned())),
@@ -151,6 +159,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             let changed = resource.changed(&former, &wanted.definition, knowledge);
             entry.differs = wanted.differences(&former.properties, Some(&changed))?;
         }
+        let rests =
+            |driver: Arc<Declared>| driver.acts(Action::Suspend) && driver.nests().is_none();
+        entry.stays_suspended = most <= Change::Updated
+            && resource.is_suspended()
+            && knowledge.registry.driver(&wanted.definition.driver_type).is_some_and(rests);
         let outlook = match most {
             Change::Unchanged | Change::Updated => {
                 self.stays(most, resource, wanted, &least, entry)
@@ -195,7 +208,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             }
         };
         let definition = wanted.definition;
-        Outlook { most, definition, reference, is_reference_sure, entry }
+        Outlook { most, definition, reference, is_reference_sure, is_made_up: false, entry }
     }
 
     /// What others get of a resource that is made anew.
@@ -218,10 +231,15 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             properties: plain_map(definition.properties.clone()),
             ..Subject::default()
         };
-        let reference = driver.map(|driver| driver.reference(&subject)).unwrap_or_default();
+        // What it is by no name of its own is only known once it is made.
+        let unnamed =
+            Subject { physical_name: String::new(), physical_id: None, ..subject.clone() };
+        let reference = |of: &Subject| driver.as_ref().map(|driver| driver.reference(of));
+        let is_made_up = reference(&subject) != reference(&unnamed);
+        let reference = reference(&subject).unwrap_or_default();
         // A child stack that says its reference itself may say the same again.
         let is_reference_sure = !former.is_some_and(|it| it.data.contains_key(REFERENCE));
-        Outlook { most: change, definition, reference, is_reference_sure, entry }
+        Outlook { most: change, definition, reference, is_reference_sure, is_made_up, entry }
     }
 
     /// Why a resource that there is changes.

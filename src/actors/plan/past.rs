@@ -36,6 +36,9 @@ struct Then {
     resources: HashMap<ResourceId, Resource>,
 }
 
+/// What a new definition goes on with, and what is left over beside that.
+type Standing = (IndexMap<ResourceName, ResourceId>, Vec<(ResourceName, ResourceId)>);
+
 /// What is read of the log, up to a position.
 struct Reading<'a> {
     services: &'a Arc<Services>,
@@ -67,8 +70,8 @@ impl Engine {
         if let Some(before) = &summary.known {
             known.definition.check_immutable(&before.definition)?;
         }
-        let going_on = summary.going_on.clone();
-        let found = reading.found(going_on, &mut then.resources).await?;
+        let standing = (summary.going_on.clone(), summary.left_over.clone());
+        let found = reading.found(standing, &mut then.resources).await?;
         let planning = Planning::of(&self.services);
         let plan = move || {
             let mut plan = foresee(&planning, &Arc::new(known), &found)?;
@@ -136,31 +139,40 @@ impl Reading<'_> {
     /// What a new definition would have gone on with, and the stacks within.
     fn found<'a>(
         &'a mut self,
-        going_on: IndexMap<ResourceName, ResourceId>,
+        (going_on, left_over): Standing,
         resources: &'a mut HashMap<ResourceId, Resource>,
     ) -> BoxFuture<'a, Result<Found<Resource>, Refusal>> {
         async move {
-            let mut found = IndexMap::default();
+            let mut found = Found { resources: IndexMap::default(), left_over: Vec::new() };
             for (name, id) in going_on {
                 let Some(resource) = resources.remove(&id) else { continue };
-                let child = match resource.child_stack() {
-                    Some(child) => self.child(child).await?,
-                    None => None,
-                };
-                // Whether what had failed could have been mended, only the cloud could say.
-                let is_lost = resource.may_be_lost();
-                found.insert(name, FoundResource { resource, is_lost, child });
+                found.resources.insert(name, self.resource(resource).await?);
             }
-            Ok(Found { resources: found })
+            for (name, id) in left_over {
+                let Some(resource) = resources.remove(&id) else { continue };
+                found.left_over.push((name, self.resource(resource).await?));
+            }
+            Ok(found)
         }
         .boxed()
+    }
+
+    async fn resource(&mut self, resource: Resource) -> Result<FoundResource<Resource>, Refusal> {
+        let child = match resource.child_stack() {
+            Some(child) => self.child(child).await?,
+            None => None,
+        };
+        // Whether what had failed could have been mended, only the cloud could say.
+        let is_lost = resource.may_be_lost();
+        Ok(FoundResource { resource, is_lost, child })
     }
 
     async fn child(&mut self, id: StackId) -> Result<Option<Box<FoundChild<Resource>>>, Refusal> {
         let Some(mut then) = self.stack(id).await? else { return Ok(None) };
         let view = StackView::of(&then.stack, &then.working);
         let Some(seen) = Seen::of(view, &Stack::knowledge(self.services)) else { return Ok(None) };
-        let found = self.found(seen.going_on.clone(), &mut then.resources).await?;
+        let standing = (seen.going_on.clone(), seen.left_over.clone());
+        let found = self.found(standing, &mut then.resources).await?;
         Ok(Some(Box::new(FoundChild { id, seen, found })))
     }
 }

@@ -23,11 +23,14 @@ pub(super) struct Foreseen<'a, R> {
     /// Whether a value was asked for that is not known beforehand. The answer then is what there
     /// is now.
     pub(super) asked: Cell<bool>,
+    /// Whether a value was asked for that is surely another, and is not known beforehand.
+    pub(super) made_up: Cell<bool>,
 }
 
 impl<'a, R: Borrow<Resource>> Foreseen<'a, R> {
     pub(super) fn new(planning: &'a Planning, known: &'a Arc<Known>, found: &'a Found<R>) -> Self {
-        Self { planning, known, found, outlooks: HashMap::new(), asked: Cell::new(false) }
+        let (asked, made_up) = (Cell::new(false), Cell::new(false));
+        Self { planning, known, found, outlooks: HashMap::new(), asked, made_up }
     }
 
     pub(super) fn present(&self, name: &ResourceName) -> Option<&'a Resource> {
@@ -39,6 +42,7 @@ impl<R: Borrow<Resource>> ResourceValues for Foreseen<'_, R> {
     fn reference(&self, name: &ResourceName) -> Option<Value> {
         let outlook = self.outlooks.get(name)?;
         self.asked.set(self.asked.get() || !outlook.is_reference_sure);
+        self.made_up.set(self.made_up.get() || outlook.is_made_up);
         Some(outlook.reference.clone())
     }
 

@@ -114,7 +114,8 @@ fn within(
 ) -> Result<Vec<PreviewWithin>, TemplateError> {
     let mut within = Vec::new();
     for entry in plan.deleted.iter().chain(&plan.replaced) {
-        within.extend(goes_with(found, &ResourceName::from(entry.name.as_str()), entry));
+        let found = found.resources.get(&ResourceName::from(entry.name.as_str()));
+        within.extend(found.and_then(|it| goes_with(it, entry)));
     }
     for entry in plan.added.iter().chain(&plan.replaced) {
         let name = ResourceName::from(entry.name.as_str());

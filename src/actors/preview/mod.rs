@@ -74,7 +74,7 @@ impl Engine {
         let former = self.source(&summary).await?;
         let mut source = source::updated(ask, &former);
         let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
-        let found = nested::found(&self.services, summary.going_on, within).await?;
+        let found = nested::found(&self.services, summary.going_on, Vec::new(), within).await?;
         Ok((Arc::new(known), found))
     }
 }

@@ -92,6 +92,8 @@ pub struct Act {
     pub driver_type: String,
     pub deadline: Option<DateTime<Utc>>,
     pub trustor: Trustor,
+    /// Not all of the stack is suspended: what is not has nothing to be resumed from.
+    pub in_part: bool,
 }
 
 /// Word from outside, as the type understands it.

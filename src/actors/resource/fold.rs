@@ -56,6 +56,7 @@ impl Aggregate for Resource {
                 if started.action == Action::Delete && self.action != Action::Delete {
                     self.deleted_from = (self.action, self.status);
                 }
+                self.rests |= started.action == Action::Update && self.is_suspended();
                 self.action = started.action;
                 self.marked = false;
                 self.status = Status::InProgress;
@@ -140,6 +141,8 @@ impl Aggregate for Resource {
                     self.data.clear();
                 }
                 let complete = settled.status == Status::Complete;
+                self.rests &=
+                    !(complete && matches!(settled.action, Action::Suspend | Action::Resume));
                 self.is_made |= complete
                     && matches!(settled.action, Action::Create | Action::Update | Action::Adopt);
                 if settled.untouched {

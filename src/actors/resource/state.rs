@@ -63,6 +63,8 @@ pub struct Resource {
     pub called_at: DateTime<Utc>,
     /// What came of the newest task that made an event.
     pub outcome: Option<(TraversalId, Outcome)>,
+    /// It was updated while it was suspended, and has not been resumed since.
+    pub rests: bool,
     /// Whether somebody said that it is not healthy, and nothing was done about it since.
     pub marked: bool,
     /// When its first action began.

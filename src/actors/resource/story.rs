@@ -198,5 +198,6 @@ pub(super) fn act(number: u128, action: Action) -> ResourceCommand {
         driver_type: "OS::Heat::TestResource".to_owned(),
         deadline: None,
         trustor: Trustor::of("alice", Vec::new()),
+        in_part: false,
     }))
 }

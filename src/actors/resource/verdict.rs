@@ -88,6 +88,12 @@ impl Resource {
         }
     }
 
+    /// Whether anything was begun for it that is not deleted.
+    pub fn is_there(&self) -> bool {
+        self.action != Action::Init
+            && (self.action, self.status) != (Action::Delete, Status::Complete)
+    }
+
     /// What is decided before anything else is asked.
     pub(super) fn outright(
         &self,

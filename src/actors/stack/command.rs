@@ -35,6 +35,8 @@ pub struct Revise {
     pub revisits: bool,
     /// The earlier revision whose definition it is again.
     pub back_to: Option<StackRevision>,
+    /// The stack around it goes on from where it was suspended, and this one with it.
+    pub from_rest: bool,
     /// What a nested stack sees of its resource, secrets sealed; null in any other.
     pub facade: Value,
     /// The key that it is asked for with.

@@ -89,6 +89,9 @@ pub struct Stack {
     pub user_project: Option<ProjectId>,
     /// The snapshots that the stack has, oldest first.
     pub snapshots: IndexMap<TraversalId, Snapshot>,
+    /// It was led elsewhere while it was suspended, and has not been resumed since: some of its
+    /// resources are suspended still, and others never were.
+    pub rests_in_part: bool,
 }
 
 /// A snapshot of a stack.
@@ -282,6 +285,7 @@ impl Stack {
         {
             self.deferred.remove(0);
         }
+        self.rests_in_part |= self.action == Action::Suspend && !is_act(started.action);
         self.action = started.action;
         self.status = Status::InProgress;
         self.reason = format!("Stack {} started", started.action);
@@ -418,6 +422,9 @@ impl Aggregate for Stack {
                 self.action = settled.action;
                 self.status = settled.status;
                 self.reason = settled.reason.clone();
+                let is_even = matches!(settled.action, Action::Suspend | Action::Resume)
+                    && settled.status == Status::Complete;
+                self.rests_in_part &= !is_even;
                 if let Some(mut traversal) = self.traversal.take() {
                     self.rows = match &settled.rows {
                         Some(rows) => rows.iter().map(|row| (row.id, row.clone())).collect(),

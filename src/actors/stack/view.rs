@@ -108,6 +108,13 @@ impl<'a> StackView<'a> {
         self.going_on(StackRevision(newest + 1))
     }
 
+    /// What earlier changes have left beside that: the next one takes it away.
+    pub fn left_over(self) -> Vec<(ResourceName, ResourceId)> {
+        let going_on = self.going_on_anew();
+        let rows = self.current_rows().filter(|row| going_on.get(&row.name) != Some(&row.id));
+        rows.map(|row| (row.name.clone(), row.id)).collect()
+    }
+
     pub(super) fn incarnation_for(
         self,
         name: &ResourceName,

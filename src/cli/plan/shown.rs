@@ -62,6 +62,12 @@ pub(in crate::cli) fn text(plan: &Value, columns: Option<usize>, is_colored: boo
         lines.push(String::new());
     }
     lines.push(counts(plan));
+    let resting = resources().filter(|resource| resource["stays_suspended"] == true);
+    let resting: Vec<&str> = resting.filter_map(|it| it["resource_name"].as_str()).collect();
+    if !resting.is_empty() {
+        let line = format!("suspended until the stack is resumed: {}", resting.join(", "));
+        lines.push(columns.map_or(line.clone(), |fits| cut(&line, fits)));
+    }
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 

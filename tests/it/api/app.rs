@@ -95,6 +95,11 @@ impl App {
         self.vault.open(StreamId::stack(stack).as_str(), placed).unwrap()
     }
 
+    /// Nobody can open any more what a stack has sealed.
+    pub(crate) async fn destroy_key(&self, stack: StackId) {
+        self.vault.destroy(StreamId::stack(stack).as_str()).await.unwrap();
+    }
+
     /// What the threads for templates are doing.
     pub(crate) fn template_load(&self) -> TemplateLoad {
         self.engine.template_load()

@@ -134,6 +134,89 @@ async fn an_update_does_what_its_plan_says_or_is_told_what_came_between() {
 }
 
 #[actix::test]
+async fn what_the_cloud_has_yet_to_name_is_not_known_beforehand() {
+    let app = App::start().await;
+    let template = |length: u8| {
+        json!({ "heat_template_version": "2021-04-16", "resources": {
+            "made": { "type": "OS::Heat::RandomString", "properties": { "length": length } },
+            "b": { "type": "OS::Heat::TestResource", "properties": {
+                "value": { "list_join": ["/", ["to", { "get_resource": "made" }]] } } },
+            "group": { "type": "OS::Heat::ResourceGroup", "properties": { "count": 1,
+                "resource_def": { "type": "OS::Heat::TestResource", "properties": {
+                    "value": { "get_resource": "made" } } } } },
+        } })
+    };
+    let body = json!({ "stack_name": "web", "template": template(8) });
+    let planned = plan(&app, "/stacks/plan", body).await;
+    let of = |plan: &Value, name: &str| {
+        let mut resources = plan["resources"].as_array().unwrap().iter();
+        resources.find(|it| it["resource_name"] == name).unwrap().clone()
+    };
+    let unknown = json!([{ "name": "value", "old": null, "new": null, "known": false }]);
+    let b = of(&planned, "b");
+    assert_eq!((&b["properties"], &b["at_least"]), (&unknown, &json!("created")));
+    assert_eq!(of(&planned, "made")["properties"][0]["new"], 8);
+    assert!(!planned.to_string().contains("00000000-0000"), "{planned}");
+
+    app.create("web", template(8)).await;
+    let path = path_of(&app, "web").await;
+    let asked = json!({ "update": { "template": template(9) } });
+    let planned = plan(&app, &format!("{path}/plan"), asked).await;
+    for name in ["b", "group/0"] {
+        let changed = of(&planned, name);
+        let properties = &changed["properties"][0];
+        assert_eq!((&properties["known"], &properties["new"]), (&json!(false), &Value::Null));
+        assert_eq!(
+            (&changed["change"], &changed["at_least"]),
+            (&json!("updated"), &json!("updated"))
+        );
+    }
+    assert!(!planned.to_string().contains("00000000-0000"), "{planned}");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_is_deleted_is_not_announced_and_what_is_left_over_is() {
+    let app = App::start().await;
+    let test =
+        |properties: Value| json!({ "type": "OS::Heat::TestResource", "properties": properties });
+    let template =
+        |resources: Value| json!({ "heat_template_version": "2021-04-16", "resources": resources });
+    let made = |value: &str, fails: bool| {
+        let mut b = test(json!({ "value": value, "fail": fails }));
+        b["depends_on"] = "a".into();
+        template(json!({ "b": b, "a": test(json!({ "value": value, "update_replace": true })) }))
+    };
+    let gone = template(json!({ "old": test(json!({})), "b": test(json!({ "value": "one" })) }));
+    app.create("web", gone).await;
+    let path = path_of(&app, "web").await;
+    let update = async |template: Value| {
+        let body = json!({ "template": template });
+        assert_eq!(app.ask("PUT", &path, Some(body)).await.status, 202);
+        app.settled("web").await["stack_status"].clone()
+    };
+    let planned = async |template: Value| {
+        let asked = json!({ "update": { "template": template } });
+        changes(&plan(&app, &format!("{path}/plan"), asked).await)
+    };
+    let failing = test(json!({ "fail": true }));
+    let failing = template(json!({ "b": test(json!({ "value": "one" })), "c": failing }));
+    assert_eq!(update(failing).await, "UPDATE_FAILED");
+    let only_b = || template(json!({ "b": test(json!({ "value": "one" })) }));
+    assert_eq!(planned(only_b()).await, ["c deleted", "b unchanged"]);
+    let deletion = plan(&app, &format!("{path}/plan"), json!({ "delete": {} })).await;
+    assert_eq!(changes(&deletion), ["b deleted", "c deleted"]);
+    assert_eq!(update(only_b()).await, "UPDATE_COMPLETE");
+
+    assert_eq!(update(made("one", false)).await, "UPDATE_COMPLETE");
+    assert_eq!(update(made("two", true)).await, "UPDATE_FAILED");
+    assert_eq!(planned(made("two", false)).await, ["b replaced", "a deleted", "a unchanged"]);
+    assert_eq!(update(made("two", false)).await, "UPDATE_COMPLETE");
+    assert_eq!(planned(made("two", false)).await, ["b unchanged", "a unchanged"]);
+    app.stop().await;
+}
+
+#[actix::test]
 async fn what_happens_to_a_resource_alone_ends_a_plan_as_well() {
     let app = App::start().await;
     app.create("web", template("one", &[])).await;

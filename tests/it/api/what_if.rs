@@ -138,3 +138,38 @@ async fn what_was_not_there_and_what_is_no_update_is_refused() {
     let then = app.ask("POST", &format!("{path}/plan?at={alive}"), Some(asked)).await;
     assert_eq!(then.status, 200, "a deleted stack has a past as well: {}", then.text);
 }
+
+#[actix::test]
+async fn what_is_in_stacks_whose_keys_are_destroyed_is_told_all_the_same() {
+    let app = App::start().await;
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": { "password": { "type": "string", "hidden": true } },
+        "resources": { "group": { "type": "OS::Heat::ResourceGroup", "properties": {
+            "count": 2, "resource_def": { "type": "OS::Heat::TestResource",
+                "properties": { "value": { "get_param": "password" } } } } } },
+    });
+    let parameters = json!({ "password": "Vq57-kept-from-all" });
+    let body = json!({ "template": template, "parameters": parameters });
+    let mut create = body.clone();
+    create["stack_name"] = "web".into();
+    let created = app.ask("POST", "/stacks", Some(create)).await;
+    let id = created.json()["stack"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/stacks/web/{id}");
+    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
+    let without = json!({ "template": { "heat_template_version": "2021-04-16" } });
+    let at = format!("?at={}", app.log.durable_position());
+    let alive = plan(&app, &path, &at, &without).await;
+    assert_eq!(alive["counts"], json!({ "deleted": 3 }));
+
+    assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
+    app.settled(&id).await;
+    for stack in [id.as_str(), alive["resources"][0]["physical_resource_id"].as_str().unwrap()] {
+        app.destroy_key(stack.parse().unwrap()).await;
+    }
+    assert_eq!(plan(&app, &path, &at, &without).await, alive);
+    let told = plan(&app, &path, &at, &body).await;
+    let group = &told["resources"][0];
+    let why = "what was secret in its nested stack cannot be read any more";
+    assert_eq!((&group["resource_name"], &group["why"]), (&json!("group"), &json!(why)));
+}

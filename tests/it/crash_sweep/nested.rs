@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hearth::actors::{CreateStack, UpdateStack};
-use hearth::model::Action;
+use hearth::model::{Action, StackRevision};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -137,6 +137,40 @@ impl Life for Turned {
 #[actix::test]
 async fn every_cut_of_a_child_that_is_rolled_back_heals() {
     sweep(&Turned, 50).await;
+}
+
+/// Back from where it was suspended, with all that is within, and on.
+struct Woken;
+
+impl Life for Woken {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let with = |value: &str| {
+            hot(json!({ "group": { "type": "OS::Heat::ResourceGroup", "properties": {
+                "count": 1, "resource_def": {
+                    "type": "OS::Neutron::Net", "properties": { "name": value } } } } }))
+        };
+        let web = world.create("web", with("one")).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        let updated = world.update(web.stack, with("two")).await.ok()?;
+        reached(world, log, &updated, "UPDATE_COMPLETE").await?;
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, Action::Suspend).await;
+        reached(world, log, &acted.ok()?, "SUSPEND_COMPLETE").await?;
+        let back = world
+            .engine
+            .roll_back_to(&world.requester(), web.stack, StackRevision(1))
+            .await
+            .ok()?;
+        reached(world, log, &back, "UPDATE_COMPLETE").await?;
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, Action::Resume).await;
+        reached(world, log, &acted.ok()?, "RESUME_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+}
+
+#[actix::test]
+async fn every_cut_of_a_way_back_from_rest_heals() {
+    sweep(&Woken, 40).await;
 }
 
 async fn until_revision(

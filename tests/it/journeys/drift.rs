@@ -10,6 +10,7 @@ use hearth::clock::{Clock, SimulatedClock, SystemClock};
 use hearth::events::log::Filter;
 use hearth::events::stack::DriftLooked;
 use hearth::events::{Position, StackEvent};
+use hearth::model::taint::MASK;
 use hearth::model::{Action, DriftEvery};
 use hearth::outlets::{OutletParts, Outlets};
 use hearth::template::StackSource;
@@ -142,6 +143,46 @@ async fn what_differs_is_accepted_or_brought_back() {
     assert_eq!(world.settled(&repaired).await, "UPDATE_COMPLETE");
     assert!(is_as_on_record().await);
     assert!(ground.sandbox.state()["networks"].to_string().contains("a-b"));
+}
+
+#[actix::test]
+async fn what_stands_in_the_place_of_a_secret_is_shown_and_accepted_nowhere() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let hidden = |secret: &str| {
+        let mut template = hot(json!({ "net": { "type": "OS::Neutron::Net", "properties": {
+            "name": { "get_param": "pw" } } } }));
+        template["parameters"] =
+            json!({ "pw": { "type": "string", "hidden": true, "default": secret } });
+        template
+    };
+    let web = world.create("web", hidden("hidden-before")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let updated = world.update(web.stack, hidden("hidden-now")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let id = world.physical_id(web.stack, "net").await.unwrap();
+    let renamed = json!({ "network": { "name": "hidden-before" } });
+    let path = format!("/network/v2.0/networks/{id}");
+    Other::new(&ground, &world).send("PUT", &path, renamed).await;
+
+    let found = world.engine.drift(&world.requester(), web.stack).await.unwrap().remove(0);
+    let (recorded, live) = (MASK.into(), MASK.into());
+    let name = FieldFound { name: "name".to_owned(), recorded, live };
+    assert_eq!(found.found, Found::Differs(vec![name]));
+    let who = world.requester();
+    let checked = world.engine.act_on_stack(&who, web.stack, Action::Check).await.unwrap();
+    assert_eq!(world.settled(&checked).await, "CHECK_COMPLETE");
+    world.engine.look_for_drift(web.stack).await.unwrap();
+    assert_eq!((ground.count("RealityObserved").await, looks(&ground).await.len()), (1, 1));
+    let events = ground.log.read_all(Position(0), &Filter::default(), 10_000).await.unwrap();
+    let shown = events.iter().find(|event| event.body.contains("hidden-before"));
+    assert!(shown.is_none(), "{shown:?}");
+    let refused = world.engine.accept_drift(&world.requester(), web.stack).await.unwrap_err();
+    assert_eq!(refused.message, "What there is cannot be accepted: net.name is secret.");
+
+    let repaired = world.engine.repair_drift(&world.requester(), web.stack).await.unwrap();
+    assert_eq!(world.settled(&repaired).await, "UPDATE_COMPLETE");
+    assert!(ground.sandbox.state()["networks"].to_string().contains("hidden-now"));
 }
 
 /// The looks that are on record, in their order.

@@ -272,6 +272,65 @@ async fn there_is_a_way_back_from_a_suspended_stack() {
 }
 
 #[actix::test]
+async fn what_was_suspended_stays_so_on_the_way_back_and_can_be_resumed() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let server = |value: &str| {
+        json!({ "type": "OS::Nova::Server", "properties": {
+            "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+            "metadata": { "k": value } } })
+    };
+    let with = |value: &str, more: &str| {
+        hot(json!({
+            "own": server(value),
+            "same": server("same"),
+            "group": { "type": "OS::Heat::ResourceGroup", "properties": {
+                "count": 1, "resource_def": server(value) } },
+            "still": { "type": "OS::Heat::ResourceGroup", "properties": {
+                "count": 1, "resource_def": test_resource(json!({})) } },
+            more: test_resource(json!({})),
+        }))
+    };
+    let statuses = || {
+        let servers = ground.sandbox.state()["servers"].clone();
+        let of = |status: &str| servers.to_string().matches(status).count();
+        [of("\"ACTIVE\""), of("\"SUSPENDED\"")].map(|count| count > 0)
+    };
+    let web = world.create("web", with("one", "b")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    world.settled(&world.update(web.stack, with("two", "c")).await.unwrap()).await;
+    let act = async |action: Action| {
+        let who = world.requester();
+        let acted = world.engine.act_on_stack(&who, web.stack, action).await.unwrap();
+        (world.settled(&acted).await, world.reason(web.stack).await)
+    };
+    assert_eq!(act(Action::Suspend).await.0, "SUSPEND_COMPLETE");
+    for revision in [1, 2] {
+        let (who, to) = (world.requester(), StackRevision(revision));
+        let plan = world.engine.preview_roll_back_to(&who, web.stack, to).await.unwrap();
+        let listed = plan.changes.listed();
+        let resting = listed.iter().filter(|it| it.entry.stays_suspended);
+        let mut resting: Vec<&str> = resting.map(|it| it.path.as_str()).collect();
+        resting.sort_unstable();
+        assert_eq!(resting, ["group/0", "own", "same"]);
+        let back = world.roll_back(web.stack, to).await.unwrap();
+        let reason = async || world.reason(web.stack).await;
+        assert_eq!(world.settled(&back).await, "UPDATE_COMPLETE", "{}", reason().await);
+        assert_eq!(statuses(), [false, true], "nothing is resumed by the way");
+    }
+    let plan = world.engine.plan_act(&world.requester(), web.stack, Action::Resume).await.unwrap();
+    let acted: Vec<&str> = plan.acted.iter().map(|(_, entry)| entry.name.as_str()).collect();
+    assert_eq!(acted, ["own", "same", "group", "still"]);
+    let (end, reason) = act(Action::Resume).await;
+    assert_eq!(end, "RESUME_COMPLETE", "{reason}");
+    assert_eq!(statuses(), [true, false]);
+    let updated = world.update(web.stack, with("three", "d")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(act(Action::Suspend).await.0, "SUSPEND_COMPLETE");
+    assert_eq!(statuses(), [false, true]);
+}
+
+#[actix::test]
 async fn what_a_failed_deletion_has_left_is_taken_back_and_the_rest_is_made_anew() {
     let ground = Ground::new().await;
     let world = ground.start().await;

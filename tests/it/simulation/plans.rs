@@ -107,7 +107,7 @@ impl World {
             let is_lost = self.is_lost(resource);
             resources.insert(name.clone(), FoundResource { resource, is_lost, child });
         }
-        Found { resources }
+        Found { resources, left_over: Vec::new() }
     }
 
     /// What its driver says of a resource that failed.
@@ -132,7 +132,7 @@ impl World {
                 id: *id,
                 physical_id: resource.physical_id.clone(),
                 acted: format!("{:?}", resource.traversal),
-                is_begun: resource.action != Action::Init,
+                is_begun: resource.is_there(),
                 within: child.map(|it| self.stands(&it.incarnations())).unwrap_or_default(),
             };
             (name.to_string(), stood)

@@ -75,6 +75,7 @@ impl World {
     ) -> Result<Revise, Refusal> {
         let (known, source) = self.prepare(id, template)?;
         Ok(Revise {
+            from_rest: false,
             observes: false,
             revisits: false,
             back_to: None,

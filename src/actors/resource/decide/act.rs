@@ -27,6 +27,11 @@ impl Decider<'_> {
             // There is nothing that could be suspended or looked at.
             return self.without_event(act.traversal, Outcome::Converged);
         }
+        let is_awake = act.in_part && self.status == Status::Complete;
+        if act.action == Action::Resume && is_awake && !self.may(Action::Resume) {
+            // It was made since the stack was suspended, or goes on from before.
+            return self.without_event(act.traversal, Outcome::Converged);
+        }
         if !self.may(act.action) {
             let word = act.action.as_str().to_lowercase();
             let reason = format!(
@@ -153,16 +158,19 @@ impl Resource {
         self.definition.is_none() && self.target.is_none()
     }
 
+    /// Whether it is suspended, whatever was done to it since.
+    pub fn is_suspended(&self) -> bool {
+        self.rests || (self.action, self.status) == (Action::Suspend, Status::Complete)
+    }
+
     /// Whether the action may follow on the resource's state.
-    fn may(&self, action: Action) -> bool {
+    pub(in crate::actors) fn may(&self, action: Action) -> bool {
         let state = (self.action, self.status);
         if action == Action::Suspend {
             return state.0 != Action::Delete
                 && (state.0 == Action::Suspend || state.1 == Status::Complete);
         }
-        action != Action::Resume
-            || state == (Action::Suspend, Status::Complete)
-            || state.0 == Action::Resume
+        action != Action::Resume || self.is_suspended() || state.0 == Action::Resume
     }
 }
 
@@ -246,6 +254,28 @@ mod tests {
         let reason = "Error: resources.a: State ('CREATE', 'COMPLETE') invalid for resume";
         let failed = Outcome::Failed { action: Action::Resume, reason: reason.to_owned() };
         assert_eq!(story.outcome(), Some((traversal(2), failed)));
+    }
+
+    #[test]
+    fn what_was_changed_while_it_was_suspended_can_be_resumed() {
+        let story = act(given_nothing().when(test_resource(1, "x")), 2, Action::Suspend);
+        let story = story.when(test_resource(3, "y"));
+        assert_eq!(state(&story), (Action::Update, Status::Complete));
+        assert!(story.resource.is_suspended());
+        let story = act(story, 4, Action::Resume);
+        assert_eq!(state(&story), (Action::Resume, Status::Complete));
+        assert!(!story.resource.is_suspended());
+    }
+
+    #[test]
+    fn what_never_was_suspended_is_left_where_others_are_resumed() {
+        let mut resume = story::act(2, Action::Resume);
+        if let ResourceCommand::Act(act) = &mut resume {
+            act.in_part = true;
+        }
+        let story = given_nothing().when(test_resource(1, "x")).when(resume);
+        assert!(story.told().is_empty());
+        assert_eq!(story.outcome(), Some((traversal(2), Outcome::Converged)));
     }
 
     #[test]

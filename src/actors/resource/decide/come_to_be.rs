@@ -75,5 +75,6 @@ pub(super) fn check(converge: &Converge) -> Act {
         driver_type: String::new(),
         deadline: converge.deadline,
         trustor: converge.trustor.clone(),
+        in_part: false,
     }
 }

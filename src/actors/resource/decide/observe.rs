@@ -5,7 +5,8 @@ use crate::actors::resource::command::{Act, Converge, ResourceCommand, ResourceE
 use crate::actors::resource::state::{Decider, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{Definition, RealityObserved};
-use crate::model::{Action, Status, TraversalId, Trustor};
+use crate::model::taint::{is_tainted, taint, taint_repeated};
+use crate::model::{Action, JsonMap, Status, TraversalId, Trustor};
 use crate::resource_types::Reality;
 
 impl Decider<'_> {
@@ -78,7 +79,7 @@ impl Decider<'_> {
     ) -> Option<RealityObserved> {
         let (gone, properties) = match reality {
             Reality::Gone => (true, Default::default()),
-            Reality::Differs(properties) => (false, self.taint_attributes(properties)),
+            Reality::Differs(live) => (false, self.as_live(live, self.knowledge)),
         };
         let differs = gone || !properties.is_empty();
         differs.then_some(RealityObserved { traversal, gone, properties })
@@ -94,6 +95,30 @@ impl Resource {
     /// Whether nothing was there when a traversal looked.
     pub(super) fn is_gone(&self, traversal: TraversalId) -> bool {
         self.seen_in(traversal).is_some_and(|seen| seen.gone)
+    }
+
+    /// Properties as the cloud has them, with marks: whole where they stand in the place of a secret,
+    /// because what was one before may be there still, else where they repeat one.
+    pub(in crate::actors) fn as_live(&self, live: JsonMap, knowledge: &Knowledge) -> JsonMap {
+        let failed = [self.target.as_deref(), self.attempted.as_deref()];
+        let definitions: Vec<&Definition> =
+            self.definition.as_ref().into_iter().chain(failed.into_iter().flatten()).collect();
+        let secrets: Vec<_> = definitions.iter().flat_map(|it| self.secrets(it)).collect();
+        let is_secret = |definition: &Definition, name: &str| {
+            let type_name = &definition.driver_type;
+            let driver = knowledge.registry.driver(type_name);
+            driver.is_some_and(|driver| driver.is_secret(name))
+                || knowledge.registry.is_secret(type_name, name)
+                || definition.properties.get(name).is_some_and(is_tainted)
+        };
+        let live = live.into_iter().map(|(name, value)| {
+            let value = match definitions.iter().any(|definition| is_secret(definition, &name)) {
+                true => taint(value),
+                false => taint_repeated(value, &secrets),
+            };
+            (name, value)
+        });
+        live.collect()
     }
 
     /// The definition that was reached last, with what a traversal saw in its place.
@@ -122,6 +147,8 @@ mod tests {
     use crate::actors::resource::story::{
         Story, act, converge, given_nothing, test_resource, traversal,
     };
+    use crate::events::ResourceEvent;
+    use crate::model::taint::marked;
 
     fn observing(number: u128, value: &str) -> ResourceCommand {
         let ResourceCommand::Converge(mut converge) = test_resource(number, value) else {
@@ -155,6 +182,23 @@ mod tests {
         assert_eq!(story.resource.action, Action::Update);
         let story = story.when(test_resource(3, "x"));
         assert!(story.told().is_empty(), "what was seen once does not count for ever");
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_a_secret_is_one() {
+        let made = given_nothing().when(converge(
+            1,
+            "OS::Heat::RandomString",
+            json!({ "length": taint(4.into()), "salt": taint("hidden-now".into()) }),
+        ));
+        let differs = json!({ "length": 5, "salt": "hidden-before", "sequence": "of hidden-now" });
+        let differs = differs.as_object().cloned().unwrap_or_default();
+        let story = seen(made.when(act(2, Action::Check)), Reality::Differs(differs));
+        let [ResourceEvent::RealityObserved(found), ..] = &story.events[..] else {
+            panic!("{:?}", story.told())
+        };
+        let found = &found.properties;
+        assert!(found.len() == 3 && found.values().all(|it| marked(it).is_some()), "{found:?}");
     }
 
     #[test]

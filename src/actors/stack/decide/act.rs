@@ -104,6 +104,7 @@ impl Decider<'_> {
             driver_type: driver_type.map(str::to_owned).unwrap_or_default(),
             deadline: traversal.deadline,
             trustor: traversal.trustor.clone(),
+            in_part: self.rests_in_part,
         };
         self.working.told.insert(id, (name.clone(), act.traversal));
         let command = ResourceCommand::Act(Box::new(act));

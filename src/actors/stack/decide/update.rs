@@ -15,9 +15,9 @@ impl Decider<'_> {
             return Ok(Decision::nothing());
         }
         self.alive()?;
-        match revise.back_to {
-            Some(_) => refuse_going_back(self.action, self.status)?,
-            None => refuse_resting(self.action)?,
+        match revise.back_to.is_some() || revise.from_rest {
+            true => refuse_going_back(self.action, self.status)?,
+            false => refuse_resting(self.action)?,
         }
         self.lead_to(Action::Update, revise)
     }

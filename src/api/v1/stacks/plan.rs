@@ -136,6 +136,7 @@ fn resource(listed: &Listed<'_>) -> Value {
         "at_least": listed.at_least,
         "why": entry.why,
         "loses": entry.loses,
+        "stays_suspended": entry.stays_suspended,
         "properties": entry.differs.iter().map(property).collect::<Vec<_>>(),
         "leads_to": listed.leads_to,
     })
