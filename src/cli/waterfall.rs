@@ -169,6 +169,6 @@ UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
         }] });
         let told = text(&running, Some(60), now);
         let bars: Vec<usize> = told.lines().map(|line| line.matches('░').count()).collect();
-        assert_eq!(bars, [0, 15, 15], "{told}");
+        assert_eq!(bars, [0, 14, 15], "{told}");
     }
 }
