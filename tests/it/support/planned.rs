@@ -99,7 +99,11 @@ impl World {
     fn stands(&self, id: StackId) -> BoxFuture<'_, Stands> {
         async move {
             let mut stands = Stands::new();
-            for row in self.views.resources(id).await.unwrap() {
+            // What is deleted is listed until the stack comes to its end once.
+            let is_gone = (Action::Delete, Status::Complete);
+            let mut rows = self.views.resources(id).await.unwrap();
+            rows.retain(|row| (row.action, row.status) != is_gone);
+            for row in rows {
                 let child = row.physical_id.as_ref().and_then(|id| id.parse().ok());
                 let within = match child {
                     Some(child) if self.views.stack(child).await.unwrap().is_some() => {
