@@ -57,6 +57,6 @@ pub use asks::{
 pub use bundle::bundle;
 pub use engine::{Engine, EngineParts};
 pub use pool::TemplateLoad;
-pub use previewed::Preview;
+pub use previewed::{Preview, PreviewWithin, PreviewedResource};
 pub use services::{EngineLimits, ForbiddenTypes, Services};
 pub use webhooks::WebhookTarget;

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 pub use app::{Listeners, RunningApi, ServeError, serve};
+pub use cfn::Prices;
 pub(crate) use error::status_of;
 pub use front::{Auth, Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
 pub use routes::routes;
@@ -81,6 +82,8 @@ pub struct ApiSettings {
     pub host: String,
     /// `hidden_stack_tags`: stacks with one of these are listed only where asked for.
     pub hidden_stack_tags: Vec<String>,
+    /// `price_file` of `[hearth]`: what templates are estimated by.
+    pub prices: Option<Prices>,
     /// What stands between the network and the routes.
     pub front: FrontSettings,
     /// Threads that serve requests; `None` takes one per core.

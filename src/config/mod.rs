@@ -81,6 +81,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// The file with the master key, where it does not lie in the data directory.
     pub master_key_file: Option<PathBuf>,
+    /// `price_file` of `[hearth]`: what templates are estimated by.
+    pub price_file: Option<PathBuf>,
     /// The file with the key that signs the log, where it does not lie in the data directory.
     pub signing_key_file: Option<PathBuf>,
     /// Where the Orchestration API listens.
@@ -207,6 +209,7 @@ impl Settings {
         let mut settings = Settings {
             data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
             master_key_file: layers.text("hearth", "master_key_file").map(PathBuf::from),
+            price_file: layers.text("hearth", "price_file").map(PathBuf::from),
             signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
             listen,
             cfn_listen: beside(layers, listen, &CFN)?,

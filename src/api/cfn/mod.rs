@@ -6,6 +6,7 @@ mod answer;
 mod arn;
 pub(super) mod asked;
 mod auth;
+mod cost;
 pub(super) mod fault;
 mod resources;
 mod shape;
@@ -14,6 +15,8 @@ mod signature;
 pub(super) mod stacks;
 
 use actix_web::{HttpRequest, HttpResponse, web};
+
+pub use self::cost::Prices;
 
 use self::asked::Asked;
 use self::fault::{ACCESS_DENIED, CfnFault, INVALID_ACTION};
@@ -103,7 +106,7 @@ async fn perform(served: &Served<'_>, action: &str) -> Outcome {
         "DescribeStackResource" => served.describe_stack_resource().await,
         "DescribeStackResources" => served.describe_stack_resources().await,
         "DescribeStacks" => served.describe_stacks().await,
-        "EstimateTemplateCost" => served.estimate_template_cost(),
+        "EstimateTemplateCost" => served.estimate_template_cost().await,
         "GetTemplate" => served.get_template().await,
         "ListStackResources" => served.list_stack_resources().await,
         "ListStacks" => served.list_stacks().await,

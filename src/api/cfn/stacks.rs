@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::arn::{self, Arn};
 use super::asked::Asked;
-use super::fault::{CfnFault, INVALID_VALUE, MISSING_PARAMETER};
+use super::fault::{CfnFault, INVALID_ACTION, INVALID_VALUE, MISSING_PARAMETER};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -17,8 +17,8 @@ use crate::model::sizes::{Room, json_bytes};
 use crate::projections::{StackQuery, StackRow};
 use crate::template::template_map_text;
 
-/// What Heat estimates of any template.
-const COST_URL: &str = "http://en.wikipedia.org/wiki/Gratis";
+/// The stack that a template is estimated as.
+const ESTIMATED: &str = "estimate";
 
 /// What a template is called that can be read and does not hold together.
 const INVALID: [&str; 2] = ["HTTPBadRequest", "StackValidationFailed"];
@@ -173,8 +173,17 @@ impl Served<'_> {
         Ok(Value::Object(result))
     }
 
-    pub(super) fn estimate_template_cost(&self) -> Outcome {
-        Ok(json!({ "Url": COST_URL }))
+    pub(super) async fn estimate_template_cost(&self) -> Outcome {
+        let Some(prices) = &self.state.settings.prices else {
+            let text = "this cloud has no prices; its operator may set some ([hearth] price_file)";
+            return Err(CfnFault::new(INVALID_ACTION, text));
+        };
+        let mut body = self.definition().await?;
+        body.insert("stack_name".into(), ESTIMATED.into());
+        let who = requester(self.state, self.context);
+        let mut ask = create::read(self.state, &who, &body).await?;
+        let plan = self.state.engine.plan_create(&who, &mut ask).await?;
+        Ok(json!({ "Url": prices.estimate(&plan.changes) }))
     }
 
     /// What a stack is to be, as the other API takes it.

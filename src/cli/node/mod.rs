@@ -8,7 +8,7 @@ mod upkeep;
 
 use std::fs::File;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -18,7 +18,7 @@ use super::admin::{AdminSocket, Administrator, EngineShown, Serving};
 use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
-use crate::api::{self, ApiParts, ApiSettings, Listeners, RunningApi, ServeError};
+use crate::api::{self, ApiParts, ApiSettings, Listeners, Prices, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, NotificationDriver, Settings};
 use crate::events::log::{EventLog, LogError, OpenError, OwnedLog};
@@ -70,6 +70,8 @@ pub(super) enum StartError {
     Cloud(#[from] CloudError),
     #[error("the server of [hearth] auth_backend_url cannot be asked: {reason}")]
     NoBackend { reason: String },
+    #[error("the prices in {} cannot be read: {reason}", path.display())]
+    NoPrices { path: PathBuf, reason: String },
     #[error("{name:?} of secure_proxy_ssl_header is no name of a header")]
     NoHeader { name: String },
     #[error(transparent)]
@@ -509,9 +511,15 @@ fn api_settings(settings: &Settings, auth_url: &str) -> Result<ApiSettings, Star
         build_revision: settings.build_revision.clone(),
         host: settings.host.clone(),
         hidden_stack_tags: settings.hidden_stack_tags.clone(),
+        prices: settings.price_file.as_deref().map(read_prices).transpose()?,
         front: front::settings(settings)?,
         workers: None,
     })
+}
+
+fn read_prices(path: &Path) -> Result<Prices, StartError> {
+    let cannot = |reason| StartError::NoPrices { path: path.to_owned(), reason };
+    Prices::read(path).map_err(cannot)
 }
 
 /// The password of every user of the sandbox.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use hearth::actors::{Engine, EngineLimits, EngineParts, TemplateLoad};
-use hearth::api::{ApiParts, ApiSettings, FrontSettings, Listeners, RunningApi, serve};
+use hearth::api::{ApiParts, ApiSettings, FrontSettings, Listeners, Prices, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::StreamId;
 use hearth::events::log::{EventLog, MemoryLog};
@@ -44,6 +44,7 @@ pub(crate) struct App {
 pub(crate) struct SetUp {
     pub(crate) limits: EngineLimits,
     pub(crate) json_body_size_max: usize,
+    pub(crate) prices: Option<Prices>,
     pub(crate) log_bytes_per_day_max: Option<usize>,
     pub(crate) front: FrontSettings,
     pub(crate) policy: Policy,
@@ -61,6 +62,7 @@ impl Default for SetUp {
         Self {
             limits: EngineLimits::default(),
             json_body_size_max: 1_048_576,
+            prices: None,
             log_bytes_per_day_max: None,
             front: FrontSettings::default(),
             policy: Policy::defaults().unwrap(),
@@ -141,6 +143,7 @@ impl App {
     pub(crate) async fn set_up(log: Arc<dyn EventLog>, setup: SetUp) -> Self {
         let SetUp {
             json_body_size_max,
+            prices,
             log_bytes_per_day_max,
             limits,
             front,
@@ -217,6 +220,7 @@ impl App {
                 build_revision: "unknown".into(),
                 host: "here".into(),
                 hidden_stack_tags: vec!["hidden".into()],
+                prices,
                 front,
                 workers: Some(1),
             },

@@ -1,9 +1,11 @@
 //! What the actions do and answer.
 
+use hearth::api::Prices;
 use serde_json::json;
 
 use super::desk::{Desk, named, now, within};
 use super::signer::query;
+use crate::api::app::SetUp;
 
 const TEMPLATE: &str = r#"{
     "AWSTemplateFormatVersion": "2010-09-09",
@@ -160,7 +162,52 @@ async fn templates_are_looked_over_without_a_stack() {
         );
     }
     let cost = desk.post("EstimateTemplateCost", &[("TemplateBody", TEMPLATE)]).await;
-    assert_eq!(within(&cost.text, "Url"), "http://en.wikipedia.org/wiki/Gratis");
+    assert_eq!(cost.status, 400);
+    assert!(within(&cost.text, "Message").contains("this cloud has no prices"), "{}", cost.text);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn a_template_costs_what_the_file_of_prices_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prices.yaml");
+    let documented = include_str!("../../../docs/operating.md");
+    let (_, file) = documented.split_once("```yaml\nurl: ").unwrap();
+    let (file, _) = file.split_once("```").unwrap();
+    std::fs::write(&path, format!("url: {file}")).unwrap();
+    let prices = Some(Prices::read(&path).unwrap());
+    let desk = Desk::set_up(SetUp { prices, ..SetUp::default() }).await;
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "parameters": { "size": { "type": "number" } },
+        "resources": {
+            "disks": { "type": "OS::Heat::ResourceGroup", "properties": {
+                "count": 3,
+                "resource_def": {
+                    "type": "OS::Cinder::Volume",
+                    "properties": { "size": { "get_param": "size" } },
+                },
+            } },
+            "address": { "type": "OS::Neutron::FloatingIP", "properties": {
+                "floating_network": "public",
+            } },
+        },
+    });
+    let template = template.to_string();
+    let asked = [
+        ("TemplateBody", template.as_str()),
+        ("Parameters.member.1.ParameterKey", "size"),
+        ("Parameters.member.1.ParameterValue", "10"),
+    ];
+    let cost = desk.post("EstimateTemplateCost", &asked).await;
+    assert_eq!(
+        within(&cost.text, "Url"),
+        "https://cloud.example.org/prices?total=5.40&amp;currency=EUR&amp;per=month",
+        "{}",
+        cost.text
+    );
+    let without = desk.post("EstimateTemplateCost", &asked[..1]).await;
+    assert!(within(&without.text, "Message").contains("size"), "{}", without.text);
     desk.app.stop().await;
 }
 

@@ -126,6 +126,7 @@ impl Far {
             build_revision: "unknown".into(),
             host: "there".into(),
             hidden_stack_tags: Vec::new(),
+            prices: None,
             workers: Some(1),
         };
         let parts = ApiParts {
