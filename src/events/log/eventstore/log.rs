@@ -404,7 +404,7 @@ impl Inner {
         limit: usize,
     ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
         let Start { at: mut from, before } = self.places.start(after);
-        let enough = limit + before - 1;
+        let enough = limit.saturating_add(before - 1);
         let wanted = self.wanted(filter);
         let (mut last, mut events) = (after, Vec::new());
         loop {
