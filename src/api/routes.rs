@@ -255,7 +255,8 @@ async fn refuse_past(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     // A plan is asked for like a command.
-    let reads = request.method().is_safe() || request.path().ends_with("/plan");
+    let is_plan = request.method() == Method::POST && request.path().ends_with("/plan");
+    let reads = request.method().is_safe() || is_plan;
     let takes = past == Past::Passes || (past == Past::Reads && reads);
     if takes || Params::of(request.request()).one("at").is_none() {
         return Ok(next.call(request).await?.map_into_boxed_body());

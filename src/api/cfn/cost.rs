@@ -53,7 +53,7 @@ impl Price {
             Self::Fixed(price) => Some(*price),
             Self::Counted { property, price } => {
                 let count: f64 = text(properties.get(property)?)?.parse().ok()?;
-                Some(price * count)
+                (count.is_finite() && count >= 0.0).then_some(price * count)
             }
             Self::Listed { property, prices } => {
                 prices.get(&text(properties.get(property)?)?).copied()
@@ -174,6 +174,7 @@ prices:
             added: vec![
                 added("address", "OS::Neutron::FloatingIP", json!({})),
                 added("disk", "OS::Cinder::Volume", json!({ "size": "10" })),
+                added("odd", "OS::Cinder::Volume", json!({ "size": "1e999" })),
                 added("group", "OS::Heat::ResourceGroup", json!({ "count": 2 })),
                 added("net", "OS::Neutron::Net", json!({})),
             ],
@@ -188,7 +189,7 @@ prices:
         assert_eq!(
             prices.estimate(&plan),
             "https://cloud.example.org/prices?total=16.30&currency=EUR&per=month\
-             &unpriced=OS%3A%3ANeutron%3A%3ANet&unpriced=OS%3A%3ANova%3A%3AServer"
+             &unpriced=OS%3A%3ACinder%3A%3AVolume&unpriced=OS%3A%3ANeutron%3A%3ANet&unpriced=OS%3A%3ANova%3A%3AServer"
         );
     }
 

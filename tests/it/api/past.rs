@@ -152,6 +152,7 @@ async fn what_knows_only_the_present_refuses_another_moment() {
         ("DELETE", "{}"),
         ("POST", "{}/actions"),
         ("PATCH", "{}/resources/net"),
+        ("PATCH", "{}/resources/plan"),
         ("POST", "{}/resources/net/signal"),
         ("GET", "{}/resources/net/metadata"),
         ("GET", "{}/snapshots"),
