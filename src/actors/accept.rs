@@ -11,7 +11,6 @@ use super::asks::{Accepted, CreateStack, RequestContext, UpdateStack};
 use super::engine::Engine;
 use super::executor;
 use super::project::ProjectCommand;
-use super::project_actor::HolderOf;
 use super::stack::{Create, Known, Revise, StackCommand};
 use super::{definition, exposure, source};
 use crate::events::{Meta, Position, StreamId};
@@ -51,9 +50,8 @@ impl Engine {
         who: &RequestContext,
         name: &StackName,
     ) -> Result<(), Refusal> {
-        let project = self.services.directory.project(&who.caller.project_id);
-        let Some(address) = project else { return Ok(()) };
-        let Ok(Some(holder)) = address.send(HolderOf(name.clone())).await else { return Ok(()) };
+        let holder = self.services.holder_of(&who.caller.project_id, name).await?;
+        let Some(holder) = holder else { return Ok(()) };
         match self.stand(holder).await? {
             Some(summary) if !summary.deleted => Err(name_taken(name)),
             Some(_) | None => Ok(()),
@@ -306,11 +304,9 @@ impl Engine {
             Ok(_) => return Ok(()),
             Err(refusal) => refusal,
         };
-        let Some(address) = services.directory.project(project) else { return Err(refusal) };
-        let Ok(holder) = address.send(HolderOf(name.clone())).await else { return Err(refusal) };
         // It may have given the name back since; if not, it does so when it wakes and finds itself
         // deleted.
-        if let Some(holder) = holder {
+        if let Some(holder) = services.holder_of(project, name).await? {
             if self.stand(holder).await?.is_some_and(|summary| !summary.deleted) {
                 return Err(refusal);
             }

@@ -11,12 +11,15 @@ use tracing::warn;
 
 use super::asks::{Login, RequestContext};
 use super::project::{Project, ProjectCommand};
+use super::project_actor::HolderOf;
 use super::services::Services;
 use super::sessions::{Credentials, Known};
 use super::shell::Shell;
 use crate::events::vault::Placed;
 use crate::events::{Meta, StreamId};
-use crate::model::{Caller, DeferredAuth, ProjectId, Refusal, Secret, Trustor, taint};
+use crate::model::{
+    Caller, DeferredAuth, ProjectId, Refusal, Secret, StackId, StackName, Trustor, taint,
+};
 use crate::openstack::{
     Cloud, CloudError, Credentials as Proof, NameAndPassword, ProjectNamed, Session,
 };
@@ -278,8 +281,23 @@ impl Services {
         command: ProjectCommand,
         meta: Arc<Meta>,
     ) -> Result<super::shell::Receipt, Refusal> {
-        let gone = || Refusal::unavailable("The engine is stopping.");
         let address = self.directory.project(project).ok_or_else(gone)?;
         address.send(self.measures.ask(command, meta)).await.map_err(|_| gone())?
     }
+
+    /// Asks a project which stack holds a name. Errors: nobody is there to ask, which says nothing
+    /// of the name.
+    pub(super) async fn holder_of(
+        &self,
+        project: &ProjectId,
+        name: &StackName,
+    ) -> Result<Option<StackId>, Refusal> {
+        let address = self.directory.project(project).ok_or_else(gone)?;
+        address.send(HolderOf(name.clone())).await.map_err(|_| gone())
+    }
+}
+
+/// A project's actor has stopped: with the engine, or because it could not write.
+fn gone() -> Refusal {
+    Refusal::unavailable("The engine is stopping, or cannot write its log at present.")
 }

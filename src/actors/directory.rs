@@ -95,6 +95,11 @@ impl Directory {
         self.living().projects.retain(|_, living| living != address);
     }
 
+    /// Forgets the projects' actors, which stop: whoever is asked for next is read anew.
+    pub fn forget_projects(&self) {
+        self.living().projects.clear();
+    }
+
     /// Wakes a stack after a pause: it broke off and may owe work.
     pub fn rewake(self: &Arc<Self>, id: StackId) {
         let directory = self.clone();

@@ -337,6 +337,7 @@ fn not_as_planned() -> Refusal {
 async fn drop_what_was_lost(services: Arc<Services>) {
     let mut generation = services.log.generation();
     while generation.changed().await.is_ok() {
+        services.directory.forget_projects();
         if services.log.is_read_only() {
             // Others have written: whoever is asked for next is read anew.
             for id in services.directory.awake() {

@@ -10,9 +10,6 @@ use super::ApiState;
 use super::error::Fault;
 use crate::events::server::writer;
 
-/// What is sent like a command and changes nothing.
-const LOOKS: [&str; 3] = ["/validate", "/preview", "/plan"];
-
 /// Lets a request pass that changes nothing, or for which the log can be written.
 pub(super) async fn refuse_commands<B: MessageBody>(
     state: web::Data<ApiState>,
@@ -33,8 +30,16 @@ pub(super) async fn refuse_commands<B: MessageBody>(
     Ok(request.into_response(refused).map_into_right_body())
 }
 
+/// Whether it is asked for by its verb, or is one of the looks that are sent like a command.
 fn changes_nothing(method: &Method, path: &str) -> bool {
-    method.is_safe() || LOOKS.iter().any(|look| path.trim_end_matches('/').ends_with(look))
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    method.is_safe()
+        || matches!(
+            parts[..],
+            [_, _, "validate"]
+                | [_, _, "stacks", "preview" | "plan"]
+                | [_, _, "stacks", _, _, "preview" | "plan"]
+        )
 }
 
 #[cfg(test)]
@@ -44,7 +49,7 @@ mod tests {
     #[test]
     fn commands_are_known_by_their_verb_but_for_those_that_only_look() {
         let stack = "/v1/p/stacks/name/id";
-        for path in ["", "/actions", "/resources/validate/signal"] {
+        for path in ["", "/actions", "/resources/validate/signal", "/resources/preview"] {
             assert!(!changes_nothing(&Method::POST, &format!("{stack}{path}")), "{path}");
         }
         assert!(!changes_nothing(&Method::DELETE, stack));

@@ -13,7 +13,7 @@ pub(super) const FILTERS: [&str; 7] =
 /// The values that one filter has at most.
 const VALUES_MAX: usize = 100;
 
-/// Reads the filters; a stack that is named must exist.
+/// Reads the filters; a stack that is named must exist, or have existed.
 pub(super) async fn read(
     state: &ApiState,
     params: &Params,
@@ -35,7 +35,7 @@ pub(super) async fn read(
         Some(stack) => stacks.push(named(&stack)),
         None => {
             for stack in all("stack")? {
-                let found = state.views.find(project.clone(), stack.clone()).await?;
+                let found = state.views.find_even_deleted(project.clone(), stack.clone()).await?;
                 stacks.push(named(&found.ok_or_else(|| Fault::no_stack(&stack))?));
             }
         }

@@ -1,7 +1,7 @@
 //! Stacks: one row each, from its creation on; a deleted one stays and can be asked for by id.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use uuid::Uuid;
 
 use super::columns::{
@@ -348,6 +348,20 @@ pub(super) fn by_name_anywhere(db: &Connection, name: &str) -> rusqlite::Result<
         "SELECT {COLUMNS} FROM stacks WHERE name = ?1 AND deleted_at IS NULL ORDER BY number LIMIT 1"
     ))?
     .query_row([name], row)
+    .optional()
+}
+
+/// The newest stack that ever had a name; without a project, of any.
+pub(super) fn once_named(
+    db: &Connection,
+    project: Option<&ProjectId>,
+    name: &str,
+) -> rusqlite::Result<Option<StackRow>> {
+    let of_project = project.map_or("", |_| "AND project = ?2");
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE name = ?1 {of_project} ORDER BY number DESC LIMIT 1"
+    ))?
+    .query_row(params_from_iter(std::iter::once(name).chain(project.map(ProjectId::as_str))), row)
     .optional()
 }
 

@@ -244,6 +244,19 @@ impl Views {
         })
     }
 
+    /// The same; where no living stack has the name, the newest of those that had it.
+    pub async fn find_even_deleted(
+        &self,
+        project: Option<ProjectId>,
+        name_or_id: String,
+    ) -> Result<Option<StackRow>, ViewError> {
+        let found = self.find(project.clone(), name_or_id.clone()).await?;
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => self.read(move |db| stacks::once_named(db, project.as_ref(), &name_or_id)),
+        }
+    }
+
     /// A project's living stacks that list a resource with a physical id.
     pub async fn stacks_with(
         &self,

@@ -1,6 +1,7 @@
 //! A database of a test's own, on the server or cluster that the environment names.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hearth::events::log::Address;
 use mysql_async::prelude::Queryable;
@@ -12,6 +13,9 @@ pub(crate) const VARIABLE: &str = "HEARTH_TEST_MARIADB";
 /// Of each user that a test makes.
 pub(crate) const PASSWORD: &str = "sesame";
 const OPERATING: &str = include_str!("../../docs/operating.md");
+
+/// How often a row is changed at each server where somebody contends for it.
+const CONTENDED: usize = 20;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -70,6 +74,68 @@ impl Database {
         Address::parse(&self.url()).unwrap()
     }
 
+    /// The same, its last server first.
+    pub(crate) fn address_of_the_last(&self) -> Address {
+        let (login, hosts) = self.server.rsplit_once('@').unwrap();
+        let mut hosts: Vec<&str> = hosts.split(',').collect();
+        hosts.reverse();
+        Address::parse(&format!("{login}@{}/{}", hosts.join(","), self.name)).unwrap()
+    }
+
+    /// Ends the connections of all who are in it, in the midst of whatever they do.
+    pub(crate) fn cut_off_clients(&self) {
+        for host in self.hosts() {
+            let name = self.name.clone();
+            aside(async move {
+                let mut conn = Conn::new(Opts::from_url(&host).unwrap()).await.unwrap();
+                let sql = "SELECT id FROM information_schema.processlist WHERE db = ?";
+                let ids: Vec<u64> = conn.exec(sql, (name,)).await.unwrap();
+                for id in ids {
+                    // It may have ended by itself.
+                    let _ = conn.query_drop(format!("KILL CONNECTION {id}")).await;
+                }
+            });
+        }
+    }
+
+    /// Changes a table's only row at each server in turn for a while, so that who changes it, too, is
+    /// now and then refused.
+    pub(crate) fn contend(&self, table: &str, change: &str) {
+        let sql = format!("UPDATE {}.{table} SET {change}", self.name);
+        let hosts = self.hosts();
+        std::thread::spawn(move || {
+            aside(async move {
+                for host in hosts {
+                    let mut conn = Conn::new(Opts::from_url(&host).unwrap()).await.unwrap();
+                    for _ in 0..CONTENDED {
+                        // It is the one that is refused now and then.
+                        let _ = conn.query_drop(&sql).await;
+                    }
+                }
+            });
+        });
+    }
+
+    /// No server writes anything for so long; returns at once.
+    pub(crate) fn silence(&self, time: Duration) {
+        for host in self.hosts() {
+            std::thread::spawn(move || {
+                aside(async move {
+                    let mut conn = Conn::new(Opts::from_url(&host).unwrap()).await.unwrap();
+                    conn.query_drop("FLUSH TABLES WITH READ LOCK").await.unwrap();
+                    tokio::time::sleep(time).await;
+                    conn.query_drop("UNLOCK TABLES").await.unwrap();
+                });
+            });
+        }
+    }
+
+    /// Each server, as an administrator reaches it.
+    fn hosts(&self) -> Vec<String> {
+        let (login, hosts) = self.server.rsplit_once('@').unwrap();
+        hosts.split(',').map(|host| format!("{login}@{host}/mysql")).collect()
+    }
+
     /// Does something beside it.
     pub(crate) fn administer(&self, sql: &str) {
         self.ask("mysql", sql);
@@ -95,25 +161,31 @@ impl Database {
 
     /// Asks the first host that answers, on a thread of its own, for tests run within a runtime.
     fn ask(&self, database: &str, sql: &str) {
-        let (login, hosts) = self.server.rsplit_once('@').unwrap();
-        let urls: Vec<String> =
-            hosts.split(',').map(|host| format!("{login}@{host}/{database}")).collect();
-        let sql = sql.to_owned();
-        let asked = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.unwrap().block_on(async {
-                let mut last = None;
-                for url in urls {
-                    match Conn::new(Opts::from_url(&url).unwrap()).await {
-                        Ok(mut conn) => return conn.query_drop(&sql).await.unwrap(),
-                        Err(error) => last = Some(error),
-                    }
+        let urls: Vec<String> = self
+            .hosts()
+            .iter()
+            .map(|host| host.replace("/mysql", &format!("/{database}")))
+            .collect();
+        aside(async {
+            let mut last = None;
+            for url in urls {
+                match Conn::new(Opts::from_url(&url).unwrap()).await {
+                    Ok(mut conn) => return conn.query_drop(sql).await.unwrap(),
+                    Err(error) => last = Some(error),
                 }
-                panic!("no server answers: {last:?}");
-            });
+            }
+            panic!("no server answers: {last:?}");
         });
-        asked.join().unwrap();
     }
+}
+
+/// Does something on a thread of its own, for tests run within a runtime.
+fn aside<T: Send>(done: impl Future<Output = T> + Send) -> T {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(done)
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap())
 }
 
 impl Drop for Database {

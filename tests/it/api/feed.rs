@@ -110,6 +110,10 @@ async fn filters_narrow_the_feed() {
         events("?stack=two&status=CREATE_COMPLETE", 2).await,
         ["13 ActionSettled", "14 TraversalSettled"]
     );
+    let (mut gone, _) = story.created("three", &[]).await;
+    story.walk(&mut gone, Action::Delete, &[]).await;
+    story.walked(&gone, Action::Delete, Status::Complete).await;
+    assert_eq!(events("?stack=three", 1).await, ["15 StackCreated"]);
     let path = format!("/v1/{}/feed?stack=nothing", app.project);
     let headers = [("x-auth-token", app.token.as_str())];
     assert_eq!(app.send("GET", &path, &headers, None).await.status, 404);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::log_contract::backends::open;
 use crate::support::cut_log::CutLog;
 use crate::support::eventstore::StandIn;
+use crate::support::eventstore::place::Place;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// More appends than the life makes; the sweep ends where the log was not cut any more.
@@ -86,10 +87,10 @@ async fn close(log: Arc<EventstoreLog>) {
 #[actix::test]
 async fn every_cut_of_a_life_heals() {
     for (healed, appends) in (1..APPENDS_MAX).enumerate() {
-        let server = StandIn::start(1);
+        let place = Place::fresh();
         let ground = Ground::new().await;
         let empty = ground.counts();
-        let first = Arc::new(open(&server.url()));
+        let first = Arc::new(open(&place.url));
         let log = Arc::new(CutLog::new(first.clone(), appends));
         let world = ground.start_on(log.clone()).await;
         let whole = live(&world, &log).await.is_some();
@@ -99,7 +100,7 @@ async fn every_cut_of_a_life_heals() {
         // Whoever still holds it must not go on with it.
         close(first).await;
 
-        let second = Arc::new(open(&server.url()));
+        let second = Arc::new(open(&place.url));
         let world = ground.start_on(second.clone()).await;
         if let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() {
             let end = world.at_rest(stack.id).await;

@@ -1,5 +1,9 @@
 //! Creating stacks.
 
+use std::sync::Arc;
+
+use hearth::events::log::Filter;
+use hearth::events::{Position, RecordedEvent};
 use serde_json::json;
 
 use crate::support::world::{Ground, hot, test_resource};
@@ -87,7 +91,26 @@ async fn a_network_and_its_subnet_come_to_be_in_the_cloud() {
     }));
     let web = world.create("web", template).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let events = ground.log.read_all(Position(0), &Filter::default(), 99).await.unwrap();
+    assert_eq!(walked_through(&events), 12, "rows of the walk-through in ARCHITECTURE.md");
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!(ground.counts(), before);
+}
+
+/// Holds events to the walk-through of this create, and says how many of them that names.
+fn walked_through(events: &[Arc<RecordedEvent>]) -> usize {
+    let page = include_str!("../../../ARCHITECTURE.md");
+    let (_, rows) = page.split_once("## Walk-through: a create").unwrap();
+    let (rows, _) = rows.split_once("Heat's event list").unwrap();
+    let rows = rows.lines().filter_map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        Some((cells.get(1)?.parse::<usize>().ok()?, cells[2].to_owned(), cells[3].to_owned()))
+    });
+    let named = rows.map(|(position, stream, event_type)| {
+        let event = &events[position - 1];
+        assert_eq!(*event.event_type, *event_type, "{position}");
+        assert!(stream.starts_with(event.stream.kind()), "{position}: {stream}");
+    });
+    named.count()
 }

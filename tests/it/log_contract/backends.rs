@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, EventstoreAddress, EventstoreLog, MemoryLog, SqliteLog};
 
 use super::cases::{Backend, Fails, Shared};
-use crate::support::eventstore::StandIn;
+use crate::support::eventstore::place::Place;
 
 pub(super) struct Memory(Arc<MemoryLog>);
 
@@ -91,11 +90,8 @@ impl Fails for Sqlite {
     }
 }
 
-/// On the server that stands in for it; on a real one where `HEARTH_TEST_EVENTSTORE` holds a
-/// connection string, each under a name of its own.
 pub(super) struct Eventstore {
-    _server: Option<StandIn>,
-    url: String,
+    place: Place,
     log: Option<Arc<EventstoreLog>>,
 }
 
@@ -106,20 +102,9 @@ pub(crate) fn open(url: &str) -> EventstoreLog {
 
 impl Backend for Eventstore {
     fn fresh() -> Self {
-        let (server, url) = match std::env::var_os("HEARTH_TEST_EVENTSTORE") {
-            Some(real) => {
-                let (real, id) = (real.into_string().unwrap(), SystemClock.fresh_id());
-                let mark = if real.contains('?') { '&' } else { '?' };
-                (None, format!("{real}{mark}prefix=test-{id}"))
-            }
-            None => {
-                let server = StandIn::start(1);
-                let url = server.url();
-                (Some(server), url)
-            }
-        };
-        let log = Some(Arc::new(open(&url)));
-        Self { _server: server, url, log }
+        let place = Place::fresh();
+        let log = Some(Arc::new(open(&place.url)));
+        Self { place, log }
     }
 
     fn log(&self) -> Arc<dyn EventLog> {
@@ -130,13 +115,13 @@ impl Backend for Eventstore {
         let log = self.log.take().unwrap();
         assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
         drop(log);
-        self.log = Some(Arc::new(open(&self.url)));
+        self.log = Some(Arc::new(open(&self.place.url)));
     }
 }
 
 impl Shared for Eventstore {
     fn elsewhere(&self) -> Arc<dyn EventLog> {
-        let address = EventstoreAddress::parse(&self.url).unwrap();
+        let address = EventstoreAddress::parse(&self.place.url).unwrap();
         let log = EventstoreLog::open_read_only(address).unwrap();
         log.follow();
         Arc::new(log)

@@ -111,3 +111,14 @@ async fn a_log_that_is_no_earlier_copy_stays_as_it_is() {
     assert!(refused.contains("held.db"), "{refused}");
     drop(held);
 }
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_behind() {
+    let places = Places::new();
+    std::fs::write(places.path("log.db"), "This is no log.").unwrap();
+    places.copied("log.db", "copy.db").unwrap_err();
+    let left = std::fs::read_dir(places.folder.path()).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.retain(|name| name.to_string_lossy().contains("copy"));
+    assert!(left.is_empty(), "{left:?}");
+}

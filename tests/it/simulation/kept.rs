@@ -13,6 +13,9 @@ use tokio::runtime::{Builder, Runtime};
 use super::log::Recorded;
 use crate::support::kept;
 
+/// In how many lives something befalls the servers at each commit: it takes its time.
+const DISTURBED_EVERY: u64 = 20;
+
 static SERVER: Mutex<Option<Arc<Server>>> = Mutex::new(None);
 static LIVES: AtomicU64 = AtomicU64::new(0);
 
@@ -50,19 +53,23 @@ impl Kept {
 
     /// Writes what is durable and not there yet.
     pub(super) fn write(&mut self, durable: &[Recorded]) {
+        if self.count < durable.len() && self.life.is_multiple_of(DISTURBED_EVERY) {
+            self.server.kept.disturb(self.life / DISTURBED_EVERY + self.count as u64);
+        }
         let mut last = None;
-        for event in &durable[self.count..] {
-            let head = self.heads.entry(event.stream.clone()).or_default();
-            let stream = StreamId(format!("{}-life-{}", event.stream, self.life).into());
-            let new = NewEvent {
+        for group in durable[self.count..].chunk_by(|one, next| one.stream == next.stream) {
+            let stream = &group[0].stream;
+            let head = self.heads.entry(stream.clone()).or_default();
+            let stream = StreamId(format!("{stream}-life-{}", self.life).into());
+            let new = group.iter().map(|event| NewEvent {
                 event_type: event.event_type,
                 version: event.version,
                 at: event.at,
                 meta: Arc::new(Meta::default()),
                 body: event.body.clone(),
-            };
-            let server = &self.server;
-            let appended = server.wait(server.kept.log.append(&stream, *head, vec![new])).unwrap();
+            });
+            let append = self.server.kept.log.append(&stream, *head, new.collect());
+            let appended = self.server.wait(append).unwrap();
             (*head, last) = (appended.head, Some(appended.position));
         }
         self.count = durable.len();

@@ -1,4 +1,5 @@
-//! The log of the simulation: totally ordered, durable by prefix, and cut there by a crash.
+//! The log of the simulation: totally ordered, durable by prefix, and cut there by a crash. What a
+//! server beneath it does to a commit (`Commit`) is what was measured of real ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -22,6 +23,16 @@ pub(super) struct Recorded {
     pub(super) at: DateTime<Utc>,
 }
 
+/// What becomes of a commit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Commit {
+    Acknowledged,
+    /// It is written, and its writer hears of an error: it looks before it writes anything else.
+    AnswerLost,
+    /// Nothing of it is written: it is sent again.
+    Refused,
+}
+
 pub(super) struct Log {
     pub(super) events: Vec<Recorded>,
     streams: BTreeMap<String, Vec<usize>>,
@@ -29,7 +40,10 @@ pub(super) struct Log {
     pub(super) cause: Option<CommandId>,
     /// The lengths that the log had after each append that is not durable yet.
     appends: Vec<usize>,
+    /// What the process knows to be durable.
     durable: usize,
+    /// What is durable: more than that where an answer was lost.
+    written: usize,
     /// Where it is kept on a server as well.
     kept: Option<Kept>,
 }
@@ -42,6 +56,7 @@ impl Log {
             cause: None,
             appends: Vec::new(),
             durable: 0,
+            written: 0,
             kept: Kept::where_named(),
         }
     }
@@ -81,14 +96,32 @@ impl Log {
         read
     }
 
-    /// The first so many of the waiting appends become durable.
-    pub(super) fn flush(&mut self, appends: usize) {
-        for length in self.appends.drain(..appends.min(self.appends.len())) {
-            self.durable = length;
+    /// Commits the first so many of the waiting appends, as one.
+    pub(super) fn commit(&mut self, appends: usize, commit: Commit) {
+        assert!(!self.is_in_doubt(), "something is written that may be there already");
+        let waiting = self.appends.len().min(appends);
+        match (commit, waiting.checked_sub(1)) {
+            (Commit::Refused, _) | (_, None) => {}
+            (Commit::AnswerLost, Some(last)) => self.written = self.appends[last],
+            (Commit::Acknowledged, Some(last)) => {
+                self.written = self.appends[last];
+                self.settle();
+            }
         }
         if let Some(kept) = &mut self.kept {
-            kept.write(&self.events[..self.durable]);
+            kept.write(&self.events[..self.written]);
         }
+    }
+
+    /// Whether it is not known what became of the last commit.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.written > self.durable
+    }
+
+    /// Looks what is written.
+    pub(super) fn settle(&mut self) {
+        self.durable = self.written;
+        self.appends.retain(|length| *length > self.durable);
     }
 
     /// How many appends wait.
@@ -98,6 +131,7 @@ impl Log {
 
     /// What is not durable is lost.
     pub(super) fn cut(&mut self) {
+        self.settle();
         self.events.truncate(self.durable);
         if let Some(kept) = &self.kept {
             kept.read_back(&self.events);

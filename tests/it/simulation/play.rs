@@ -165,8 +165,8 @@ const REAL: u64 = 3;
 /// The life that a seed says, and everything that was wrong in it.
 pub(super) fn live(seed: u64) -> World {
     let mut world = World::new(seed);
-    let dangers = Dangers { crash: 70, call: [0, 3, 6, 12, 12][world.chance.below(5) as usize] };
-    world.dangers = dangers;
+    let call = [0, 3, 6, 12, 12][world.chance.below(5) as usize];
+    world.dangers = Dangers { crash: 70, call, commit: 12 };
     let is_tree = seed.is_multiple_of(TREE_EVERY);
     let is_real = !is_tree && seed % REAL_EVERY == REAL;
     let mut template = match is_tree {

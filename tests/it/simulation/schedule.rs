@@ -13,6 +13,7 @@ use super::cloud::{Fate, property_of};
 use super::declared::{OBJECT, TEST_RESOURCE};
 use super::deployments::DEPLOYMENT;
 use super::live::Live;
+use super::log::Commit;
 use super::real::Late;
 use super::world::{Ask, Due, Line, World};
 
@@ -22,6 +23,9 @@ const STEPS_MAX: u32 = 30_000;
 /// The longest time that passes while a call is out.
 const CALL_MAX: Duration = Duration::from_secs(20);
 
+/// For how long the log may answer nothing: a cluster that loses a node is back before.
+const SILENCE_MAX_MS: u64 = 15_000;
+
 /// How seldom a user looks whether anybody waits for a word.
 const NUDGE: u64 = 40;
 
@@ -29,7 +33,7 @@ const NUDGE: u64 = 40;
 enum Next {
     Deliver(Line),
     Outside(usize),
-    Flush,
+    Commit,
     Time,
 }
 
@@ -78,8 +82,8 @@ impl World {
                 choices.push((3, Next::Outside(index)));
             }
         }
-        if self.log.is_behind() {
-            choices.push((3, Next::Flush));
+        if self.log.is_behind() && self.silent_until.is_none() {
+            choices.push((3, Next::Commit));
         }
         if self.let_through.is_none() && (choices.is_empty() || self.chance.one_in(NUDGE)) {
             let nudged = self.nudge();
@@ -90,7 +94,7 @@ impl World {
         if choices.is_empty() {
             return self.let_time_pass();
         }
-        if self.is_due_soon() {
+        if self.is_due_soon() || self.silent_until.is_some() {
             choices.push((1, Next::Time));
         }
         let total = choices.iter().map(|(weight, _)| weight).sum();
@@ -118,12 +122,34 @@ impl World {
                 }
             }
             Next::Outside(index) => self.go_outside(index),
-            Next::Flush => {
-                let appends = 1 + self.chance.below(self.log.waiting() as u64);
-                self.log.flush(appends as usize);
-            }
+            Next::Commit => self.commit(),
             Next::Time => {
                 self.let_time_pass();
+            }
+        }
+    }
+
+    /// Some of what waits is written, as far as nothing goes wrong.
+    fn commit(&mut self) {
+        if self.log.is_in_doubt() {
+            return self.log.settle();
+        }
+        let appends = 1 + self.chance.below(self.log.waiting() as u64) as usize;
+        let danger = self.dangers.commit;
+        if danger == 0 || !self.chance.one_in(danger) {
+            return self.log.commit(appends, Commit::Acknowledged);
+        }
+        let commit = [Commit::AnswerLost, Commit::Refused][self.chance.below(2) as usize];
+        match self.chance.below(4) {
+            0 => self.fall_back(),
+            1 => {
+                let silence = self.chance.millis(500..SILENCE_MAX_MS);
+                self.tell(|| format!("the log is silent for {silence:?}"));
+                self.silent_until = Some(self.after(silence));
+            }
+            _ => {
+                self.tell(|| format!("a commit is {commit:?}"));
+                self.log.commit(appends, commit);
             }
         }
     }
@@ -273,6 +299,14 @@ impl World {
     fn let_time_pass(&mut self) -> bool {
         let timer = (0..self.node.timers.len()).min_by_key(|index| self.node.timers[*index].at);
         let late = (0..self.late.len()).min_by_key(|index| self.late[*index].0);
+        if let Some(until) = self.silent_until
+            && timer.is_none_or(|timer| until <= self.node.timers[timer].at)
+            && late.is_none_or(|late| until <= self.late[late].0)
+        {
+            self.pass_time(until);
+            self.silent_until = None;
+            return true;
+        }
         if let Some(late) = late
             && timer.is_none_or(|timer| self.late[late].0 <= self.node.timers[timer].at)
         {

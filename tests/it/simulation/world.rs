@@ -152,12 +152,16 @@ pub(super) struct Node {
 pub(super) struct Dangers {
     pub(super) crash: u64,
     pub(super) call: u64,
+    /// A commit of the log.
+    pub(super) commit: u64,
 }
 
 pub(super) struct World {
     pub(super) chance: Chance,
     pub(super) clock: Arc<SimulatedClock>,
     pub(super) log: Log,
+    /// Until when the log answers nothing.
+    pub(super) silent_until: Option<DateTime<Utc>>,
     pub(super) cloud: Cloud,
     /// The sandbox that answers where the types are real ones.
     pub(super) real: Option<RefCell<Sandbox>>,
@@ -211,6 +215,7 @@ impl World {
             chance: Chance::new(seed),
             clock: Arc::new(SimulatedClock::new(seed ^ 0x5EED)),
             log: Log::new(),
+            silent_until: None,
             cloud: Cloud::default(),
             real: None,
             node: Node::default(),
@@ -309,6 +314,27 @@ impl World {
         self.folds.read_back(&self.log);
         self.cloud.left = self.folds.left();
         self.recover();
+    }
+
+    /// The log cannot write what waits, and says so: all that went ahead of it is dropped, and woken
+    /// from what is durable by the process that lives.
+    pub(super) fn fall_back(&mut self) {
+        let awake: Vec<StackId> = self.node.stacks.keys().copied().collect();
+        let outside = std::mem::take(&mut self.node.outside);
+        self.lose(outside);
+        self.log.cut();
+        self.story.push(format!("the log falls back to {}", self.log.len()));
+        self.folds.read_back(&self.log);
+        self.cloud.left = self.folds.left();
+        self.node.project = None;
+        for id in &awake {
+            self.rest(*id);
+        }
+        for id in awake {
+            if self.folds.stacks.contains_key(&id) {
+                self.wake_stack(id);
+            }
+        }
     }
 
     /// Nobody waits for these any more; calls may have left.

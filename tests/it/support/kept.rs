@@ -1,20 +1,24 @@
 //! The log of a ground: in memory, or, so that journeys, sweeps and lives are played on another one,
 //! in a database of its own where `HEARTH_TEST_MARIADB` names a server or cluster, and else where
-//! `HEARTH_TEST_LOG` says: `sqlite`, a file; `eventstore`, the server that stands in for it.
+//! `HEARTH_TEST_LOG` says: `sqlite`, a file; `eventstore`, see `eventstore::place`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hearth::events::log::{
     EventLog, EventstoreAddress, EventstoreLog, MariadbLog, MemoryLog, OwnedLog, SqliteLog,
 };
 
-use super::eventstore::StandIn;
+use super::eventstore::place::Place as EventstorePlace;
 
 #[expect(dead_code, reason = "tests/galera does more with it")]
 #[path = "../../galera/database.rs"]
 mod database;
 
 use database::{Database, VARIABLE};
+
+/// For how long something befalls a server.
+const PASSING: Duration = Duration::from_millis(300);
 
 /// See the module. Its log is closed with it.
 pub(crate) struct Kept {
@@ -27,7 +31,7 @@ enum Place {
     Memory,
     Database(Database),
     File(tempfile::TempDir),
-    Server(StandIn),
+    Eventstore(EventstorePlace),
 }
 
 impl Kept {
@@ -43,7 +47,7 @@ impl Kept {
             Some(_) => Place::Database(Database::fresh()),
             None => match std::env::var("HEARTH_TEST_LOG").as_deref() {
                 Ok("sqlite") => Place::File(tempfile::tempdir().unwrap()),
-                Ok("eventstore") => Place::Server(StandIn::start(1)),
+                Ok("eventstore") => Place::Eventstore(EventstorePlace::fresh()),
                 Ok(other) => panic!("HEARTH_TEST_LOG is {other}: sqlite or eventstore"),
                 Err(_) => return None,
             },
@@ -56,12 +60,32 @@ impl Kept {
             Place::File(folder) => {
                 Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap())
             }
-            Place::Server(server) => {
-                let address = EventstoreAddress::parse(&server.url()).unwrap();
+            Place::Eventstore(place) => {
+                let address = EventstoreAddress::parse(&place.url).unwrap();
                 Arc::new(EventstoreLog::open(address).unwrap())
             }
         };
         Some(Self { log, place })
+    }
+
+    /// Something befalls the servers beneath the log, as was measured of real ones: an append that is
+    /// written after an error, one that is seen by half, one that the cluster refuses, a node that is
+    /// silent or leads no more. Returns while it goes on.
+    pub(crate) fn disturb(&self, chance: u64) {
+        match (&self.place, chance % 4) {
+            (Place::Eventstore(EventstorePlace { server: Some(server), .. }), kind) => match kind {
+                0 => server.commit_late(2, PASSING),
+                1 => server.show_half_groups(Duration::from_millis(1)),
+                2 => server.show_half_groups(Duration::ZERO),
+                _ => server.silence(PASSING),
+            },
+            (Place::Database(database), 0 | 1) => database.cut_off_clients(),
+            (Place::Database(database), 2) => {
+                database.contend("sequencer", "seen = UTC_TIMESTAMP(6)")
+            }
+            (Place::Database(database), _) => database.silence(PASSING),
+            (Place::Memory | Place::File(_) | Place::Eventstore(_), _) => {}
+        }
     }
 
     pub(crate) fn of(log: MemoryLog) -> Self {
@@ -73,13 +97,13 @@ impl Kept {
         match &self.place {
             Place::Memory => panic!("nobody else reads it"),
             Place::Database(database) => {
-                Arc::new(MariadbLog::open_read_only(&database.address()).unwrap())
+                Arc::new(MariadbLog::open_read_only(&database.address_of_the_last()).unwrap())
             }
             Place::File(folder) => {
                 Arc::new(SqliteLog::open_read_only(&folder.path().join("log.db")).unwrap())
             }
-            Place::Server(server) => {
-                let address = EventstoreAddress::parse(&server.url()).unwrap();
+            Place::Eventstore(place) => {
+                let address = EventstoreAddress::parse(&place.url).unwrap();
                 Arc::new(EventstoreLog::open_read_only(address).unwrap())
             }
         }

@@ -24,10 +24,11 @@ const SETUP_CLUSTER: &str = "SET SESSION wsrep_sync_wait = 1";
 /// Deadlock, which is also how a cluster refuses a transaction; lock wait timeout.
 const TRY_AGAIN: [u16; 2] = [1213, 1205];
 /// What a server says that may do it later, or of which another may do it: too many connections,
-/// not the user's (yet), being shut down, not ready, read only, killed, not there (yet).
-const ELSEWHERE: [u16; 17] = [
-    1040, 1044, 1045, 1047, 1049, 1053, 1130, 1158, 1159, 1160, 1161, 1203, 1290, 1317, 1792, 1836,
-    1927,
+/// not the user's (yet), being shut down, not ready, read only, killed, not there (yet), and a
+/// cluster that was lost in the midst of a commit or of its end.
+const ELSEWHERE: [u16; 19] = [
+    1040, 1044, 1045, 1047, 1049, 1053, 1130, 1158, 1159, 1160, 1161, 1180, 1181, 1203, 1290, 1317,
+    1792, 1836, 1927,
 ];
 
 /// Why a statement was not answered as it should.
@@ -201,5 +202,27 @@ impl Line {
     pub(super) fn drop_session(&mut self) {
         self.session = None;
         self.host = (self.host + 1) % self.address.hosts();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mysql_async::ServerError;
+
+    use super::*;
+
+    fn failure(code: u16) -> Failure {
+        let (message, state) = ("it may repeat a value".to_owned(), "HY000".to_owned());
+        Failure::from(Error::Server(ServerError { code, message, state }))
+    }
+
+    #[test]
+    fn a_commit_that_a_cluster_was_lost_in_is_looked_for_elsewhere_and_a_full_disk_is_a_no() {
+        assert!(matches!(failure(1213), Failure::Again));
+        for code in [1047, 1180, 1181] {
+            assert!(matches!(failure(code), Failure::Elsewhere(_)), "{code}");
+        }
+        let Failure::Refused(reason) = failure(1114) else { panic!("it is tried for ever") };
+        assert_eq!(reason, "the server refused it (error 1114)");
     }
 }

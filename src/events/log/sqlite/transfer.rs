@@ -81,8 +81,8 @@ fn dump_rows(path: &Path, to: &Sender) -> Result<(), Box<dyn std::error::Error>>
     Ok(())
 }
 
-/// Makes a file of rows. It takes its name last: a copy that broke off is no log, and the next one
-/// goes over it.
+/// Makes a file of rows. It takes its name last: a copy that broke off is no log, and is taken away
+/// by itself or by the next one.
 pub(in crate::events::log) fn load(path: &Path, steps: &Steps) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     if path.exists() {
@@ -92,19 +92,29 @@ pub(in crate::events::log) fn load(path: &Path, steps: &Steps) -> Result<(), Str
         private_files::make_dir(folder).map_err(|error| failed(&error))?;
     }
     let partial = private_files::beside(path, PARTIAL);
+    take_away(&partial).map_err(|error| failed(&error))?;
+    let made = schema::open(&partial).map_err(|error| error.to_string()).and_then(|connection| {
+        follow(&connection, steps).map_err(|error| failed(&error))?;
+        // All of it goes into the file itself with the last connection.
+        connection.close().map_err(|(_, error)| failed(&error))?;
+        std::fs::rename(&partial, path).map_err(|error| failed(&error))
+    });
+    if made.is_err() {
+        // The next copy does so if this one cannot.
+        let _ = take_away(&partial);
+    }
+    made
+}
+
+/// Removes a file and what SQLite has beside it.
+fn take_away(file: &Path) -> std::io::Result<()> {
     for beside in ["", "-wal", "-shm"] {
-        match std::fs::remove_file(private_files::beside(&partial, beside)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(&error));
-            }
+        match std::fs::remove_file(private_files::beside(file, beside)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
-    let connection = schema::open(&partial).map_err(|error| error.to_string())?;
-    follow(&connection, steps).map_err(|error| failed(&error))?;
-    // All of it goes into the file itself with the last connection.
-    connection.close().map_err(|(_, error)| failed(&error))?;
-    std::fs::rename(&partial, path).map_err(|error| failed(&error))
+    Ok(())
 }
 
 /// Brings a file that was copied earlier up to date, all at once.

@@ -6,6 +6,7 @@
 #![expect(clippy::result_large_err, reason = "a status of gRPC is as large as it is")]
 
 mod append;
+pub(crate) mod place;
 mod reads;
 mod server;
 pub(crate) mod store;
@@ -179,6 +180,19 @@ impl StandIn {
     /// From now on a node is silent, or awake again.
     pub(crate) fn pause(&self, node: usize, paused: bool) {
         self.cluster.change(|state| state.nodes[node].paused = paused);
+    }
+
+    /// The only node, or all of them, are silent for so long; returns at once.
+    pub(crate) fn silence(&self, time: Duration) {
+        let all = |cluster: &Cluster, paused| {
+            cluster.change(|state| state.nodes.iter_mut().for_each(|node| node.paused = paused));
+        };
+        all(&self.cluster, true);
+        let cluster = self.cluster.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(time);
+            all(&cluster, false);
+        });
     }
 
     /// The next so many appends are answered with a time-out, and committed later.
