@@ -17,7 +17,9 @@ use super::{definition, exposure, source};
 use crate::events::{Meta, Position, StreamId};
 use crate::model::sizes::STACK_NAME;
 use crate::model::taint;
-use crate::model::{Action, CommandId, DriftEvery, JsonMap, Refusal, StackId, StackName, Trustor};
+use crate::model::{
+    Action, CommandId, DriftEvery, JsonMap, Refusal, StackId, StackName, TraversalOptions, Trustor,
+};
 use crate::resource_types::CloudCheck;
 use crate::template::StackSource;
 
@@ -142,7 +144,7 @@ impl Engine {
         );
         let revise = self.revise(trustor, stack, source, known, settings)?;
         let claim = self.claim(who, stack, claimed).await?;
-        let revise = Revise { observes: ask.observes, back_to: ask.back_to, claim, ..revise };
+        let revise = Revise { options: ask.options, back_to: ask.back_to, claim, ..revise };
         let command = || StackCommand::Update(Box::new(revise.clone()));
         let receipt = self.ask_planned(stack, who, planned, command).await?;
         Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
@@ -282,8 +284,7 @@ impl Engine {
             timeout_mins,
             disable_rollback,
             trustor,
-            observes: false,
-            revisits: false,
+            options: TraversalOptions::default(),
             back_to: None,
             from_rest: false,
             facade: serde_json::Value::Null,

@@ -13,7 +13,7 @@ use crate::events::stack::RevisionAccepted;
 use crate::events::{Meta, Position};
 use crate::model::{
     Action, Caller, CommandId, JsonMap, PlanId, ProjectId, RequestId, ResourceId, ResourceName,
-    Secret, StackId, StackName, StackRevision, Status, Trustor,
+    Secret, StackId, StackName, StackRevision, Status, TraversalOptions, Trustor,
 };
 use crate::openstack::{Behalf, Cloud, FetchBudget, Session};
 use crate::template::StackSource;
@@ -104,8 +104,7 @@ pub struct UpdateStack {
     pub parameters: JsonMap,
     /// Parameters of the former revision that a PATCH drops.
     pub clear_parameters: Vec<String>,
-    /// `converge`: resources are compared with what there is in the cloud.
-    pub observes: bool,
+    pub options: TraversalOptions,
     pub timeout_mins: Option<u32>,
     pub disable_rollback: Option<bool>,
     pub tags: Option<Vec<String>>,

@@ -19,6 +19,7 @@ pub mod selection;
 pub mod sizes;
 pub mod taint;
 pub mod tally;
+pub mod traversal_options;
 pub mod trustor;
 
 pub use action::{Action, Status};
@@ -35,6 +36,7 @@ pub use plan_id::PlanId;
 pub use secret::Secret;
 pub use selection::{NamedStack, Selection};
 pub use tally::Tally;
+pub use traversal_options::TraversalOptions;
 pub use trustor::{DeferredAuth, Trustor};
 
 /// Bytes as lower-case hexadecimal digits.

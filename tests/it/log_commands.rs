@@ -70,9 +70,7 @@ pub(super) async fn a_log_with_one_stack(folder: &Path) -> StackId {
             }],
             rows: None,
             deadline: None,
-            observes: false,
-            revisits: false,
-            retains: false,
+            options: Default::default(),
             trustor: None,
         }),
     ];

@@ -12,7 +12,7 @@ use crate::actors::source::{self, Sealing};
 use crate::actors::stack::{Known, Revise};
 use crate::events::log::BlobId;
 use crate::model::taint::{is_tainted, marked, taint};
-use crate::model::{JsonMap, Refusal, Trustor};
+use crate::model::{JsonMap, Refusal, TraversalOptions, Trustor};
 use crate::resource_types::child::{ChildWanted, Nested};
 use crate::resource_types::{Registry, Subject, TreeBounds};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
@@ -102,8 +102,7 @@ pub fn revise(
         // What fails is rolled back by the parent.
         disable_rollback: true,
         trustor: trustor.clone(),
-        observes: false,
-        revisits: false,
+        options: TraversalOptions::default(),
         back_to: None,
         from_rest: false,
         facade,

@@ -137,7 +137,7 @@ impl Engine {
             summary.id,
             of_source(source),
             ask.existing,
-            ask.observes,
+            ask.options,
             ask.timeout_mins,
             ask.disable_rollback,
             ask.tags,

@@ -161,9 +161,7 @@ impl Story {
             nodes: nodes.collect(),
             rows: None,
             deadline: None,
-            observes: false,
-            revisits: false,
-            retains: false,
+            options: Default::default(),
             trustor: None,
         };
         self.stack_event(stack.id, started).await

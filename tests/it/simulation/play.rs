@@ -76,8 +76,7 @@ impl World {
         let (known, source) = self.prepare(id, template)?;
         Ok(Revise {
             from_rest: false,
-            observes: false,
-            revisits: false,
+            options: Default::default(),
             back_to: None,
             known,
             source,

@@ -78,7 +78,7 @@ impl Decider<'_> {
             started.rows = None;
         }
         // What could not be adopted is somebody else's still.
-        started.retains = self.action == Action::Adopt;
+        started.options.retains = self.action == Action::Adopt;
         let deadline = Stack::deadline_of(&started);
         decision
             .and_record(accepted)

@@ -9,7 +9,7 @@ use crate::actors::RequestContext;
 use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
-use crate::model::{JsonMap, ProjectId};
+use crate::model::{JsonMap, ProjectId, TraversalOptions};
 use crate::template::{EnvironmentMerged, EnvironmentSent};
 
 /// What is read and not passed on: other keys are tolerated, as in Heat.
@@ -212,16 +212,17 @@ async fn template(
 pub(super) struct Handling {
     pub(super) timeout_mins: Option<u32>,
     pub(super) disable_rollback: Option<bool>,
-    pub(super) converge: Option<bool>,
+    pub(super) options: TraversalOptions,
     pub(super) tags: Option<Vec<String>>,
 }
 
 impl Handling {
     pub(super) fn read(body: &JsonMap) -> Result<Self, Fault> {
+        let observes = truth(body, "converge")?.unwrap_or(false);
         Ok(Self {
             timeout_mins: timeout(body)?,
             disable_rollback: truth(body, "disable_rollback")?,
-            converge: truth(body, "converge")?,
+            options: TraversalOptions { observes, ..TraversalOptions::default() },
             tags: match given(body, "tags") {
                 None => None,
                 Some(Value::String(text)) => Some(tags(text)?),

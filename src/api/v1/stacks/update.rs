@@ -145,7 +145,7 @@ pub(in crate::api) async fn read(
             Existing::Kept => cleared(body)?,
             Existing::Forgotten => Vec::new(),
         },
-        observes: handling.converge.unwrap_or(false),
+        options: handling.options,
         timeout_mins: handling.timeout_mins,
         disable_rollback: handling.disable_rollback,
         tags: handling.tags,
