@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::log::BlobId;
 use crate::model::{
     Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
-    StackRevision, Status, TraversalId, TraversalOptions, Trustor,
+    StackRevision, StackSettings, Status, TraversalId, TraversalOptions, Trustor,
 };
 
 events! {
@@ -102,9 +102,8 @@ pub struct RevisionAccepted {
     /// The template's own description.
     pub description: String,
     pub outputs: Vec<OutputDeclared>,
-    pub tags: Vec<String>,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
+    #[serde(flatten)]
+    pub settings: StackSettings,
     /// The earlier revision whose definition was asked for again, as a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_to: Option<StackRevision>,

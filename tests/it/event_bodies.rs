@@ -16,7 +16,7 @@ Times are as RFC 3339 writes them, ids are UUIDs, JSON is whatever stands there.
 ";
 
 /// The files with what may stand in a body.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../src/events/project.rs"),
     include_str!("../../src/events/stack.rs"),
     include_str!("../../src/events/resource.rs"),
@@ -25,6 +25,7 @@ const SOURCES: [&str; 9] = [
     include_str!("../../src/events/outlet.rs"),
     include_str!("../../src/events/purge.rs"),
     include_str!("../../src/events/server.rs"),
+    include_str!("../../src/model/stack_settings.rs"),
     include_str!("../../src/model/traversal_options.rs"),
 ];
 

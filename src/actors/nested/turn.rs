@@ -146,7 +146,7 @@ impl<'a> ChildBeat<'a> {
         };
         let definition = self.define(&wanted, around).map_err(refused)?;
         Ok(Defined::Child(Box::new(ChildDefined {
-            timeout_mins: wanted.timeout_mins.or(sight.parent.revision.timeout_mins),
+            timeout_mins: wanted.timeout_mins.or(sight.parent.revision.settings.timeout_mins),
             step: format!("define {}", self.round()),
             definition,
             options: TraversalOptions { revisits, ..self.nesting.options },
@@ -177,7 +177,7 @@ impl<'a> ChildBeat<'a> {
         let wanted = self.nested.resized(&self.ask(&subject, around, &work, &chance), size)?;
         let definition = self.define(&wanted, around).map_err(Failure::from)?;
         Ok(Some(ChildDefined {
-            timeout_mins: sight.parent.revision.timeout_mins,
+            timeout_mins: sight.parent.revision.settings.timeout_mins,
             step: "resize".to_owned(),
             definition,
             options: self.nesting.options,

@@ -11,7 +11,7 @@ use crate::events::log::BlobId;
 use crate::events::stack::{Claim, DriftLooked, Owner, ResourceKept};
 use crate::model::{
     Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
-    StackRevision, TraversalId, TraversalOptions, Trustor,
+    StackRevision, StackSettings, TraversalId, TraversalOptions, Trustor,
 };
 
 /// A new definition for the stack, read and checked.
@@ -24,9 +24,7 @@ pub struct Revise {
     pub source_bytes: u64,
     /// As given by the user, hidden ones sealed.
     pub parameters: JsonMap,
-    pub tags: Vec<String>,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
+    pub settings: StackSettings,
     /// In whose name the work is done.
     pub trustor: Trustor,
     pub options: TraversalOptions,

@@ -32,7 +32,7 @@ impl Decider<'_> {
                 })
             })
         });
-        let timeout = match accepted.timeout_mins {
+        let timeout = match accepted.settings.timeout_mins {
             Some(minutes) => TimeDelta::minutes(i64::from(minutes)),
             None => {
                 TimeDelta::from_std(self.knowledge.stack_action_timeout).unwrap_or(TimeDelta::MAX)

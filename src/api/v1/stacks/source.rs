@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::container::add_files;
-use crate::actors::RequestContext;
+use crate::actors::{RequestContext, SettingsGiven};
 use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
@@ -210,24 +210,24 @@ async fn template(
 
 /// How a stack is to be handled, as far as the client says.
 pub(super) struct Handling {
-    pub(super) timeout_mins: Option<u32>,
-    pub(super) disable_rollback: Option<bool>,
+    pub(super) settings: SettingsGiven,
     pub(super) options: TraversalOptions,
-    pub(super) tags: Option<Vec<String>>,
 }
 
 impl Handling {
     pub(super) fn read(body: &JsonMap) -> Result<Self, Fault> {
         let observes = truth(body, "converge")?.unwrap_or(false);
         Ok(Self {
-            timeout_mins: timeout(body)?,
-            disable_rollback: truth(body, "disable_rollback")?,
-            options: TraversalOptions { observes, ..TraversalOptions::default() },
-            tags: match given(body, "tags") {
-                None => None,
-                Some(Value::String(text)) => Some(tags(text)?),
-                Some(_) => return Err(Fault::new("AttributeError", "tags must be text")),
+            settings: SettingsGiven {
+                timeout_mins: timeout(body)?,
+                disable_rollback: truth(body, "disable_rollback")?,
+                tags: match given(body, "tags") {
+                    None => None,
+                    Some(Value::String(text)) => Some(tags(text)?),
+                    Some(_) => return Err(Fault::new("AttributeError", "tags must be text")),
+                },
             },
+            options: TraversalOptions { observes, ..TraversalOptions::default() },
         })
     }
 }

@@ -146,9 +146,7 @@ pub(in crate::api) async fn read(
             Existing::Forgotten => Vec::new(),
         },
         options: handling.options,
-        timeout_mins: handling.timeout_mins,
-        disable_rollback: handling.disable_rollback,
-        tags: handling.tags,
+        settings: handling.settings,
         back_to: None,
     })
 }
