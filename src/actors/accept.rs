@@ -16,7 +16,9 @@ use super::{definition, exposure, source};
 use crate::events::{Meta, Position, StreamId};
 use crate::model::sizes::STACK_NAME;
 use crate::model::taint;
-use crate::model::{Action, CommandId, DriftEvery, JsonMap, Refusal, StackId, StackName, Trustor};
+use crate::model::{
+    Action, CommandId, DriftEvery, JsonMap, Refusal, StackId, StackName, StackSettings, Trustor,
+};
 use crate::resource_types::CloudCheck;
 use crate::template::StackSource;
 
@@ -65,7 +67,7 @@ impl Engine {
         adopts: Option<JsonMap>,
     ) -> Result<Accepted, Refusal> {
         check_name(&ask.name)?;
-        check_tags(&ask.tags)?;
+        check_tags(&ask.settings.tags)?;
         let claimed = self.claimed(who).await?;
         if let Some(done) = self.done(claimed.as_ref()).await? {
             return Ok(done);
@@ -88,13 +90,7 @@ impl Engine {
                 return Err(refusal);
             }
         };
-        let revise = self.revise(
-            trustor,
-            id,
-            ask.source,
-            Arc::new(known),
-            (ask.tags, ask.timeout_mins, ask.disable_rollback),
-        )?;
+        let revise = self.revise(trustor, id, ask.source, Arc::new(known), ask.settings)?;
         let revise = Revise { claim, ..revise };
         let create = Create {
             id,
@@ -126,21 +122,20 @@ impl Engine {
         if let Some(done) = self.done(claimed.as_ref()).await? {
             return Ok(done);
         }
-        check_tags(ask.tags.as_deref().unwrap_or_default())?;
+        check_tags(ask.settings.tags.as_deref().unwrap_or_default())?;
         let prepared = self.prepared(who, stack, &ask).await?;
         ask.template = None;
         let planned = self.hold_to_plan(who, self.plan_of(who, &ask, &prepared)).await?;
         let (summary, source, known) = (prepared.summary, prepared.source, prepared.known);
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
-        let kept_tags = if ask.existing { summary.revision.tags.clone() } else { Vec::new() };
-        let settings = (
-            ask.tags.unwrap_or(kept_tags),
-            ask.timeout_mins.or(summary.revision.timeout_mins),
-            ask.disable_rollback.unwrap_or(summary.revision.disable_rollback),
-        );
+        let mut kept = summary.revision.settings.clone();
+        if !ask.existing {
+            kept.tags.clear();
+        }
+        let settings = ask.settings.over(kept);
         let revise = self.revise(trustor, stack, source, known, settings)?;
         let claim = self.claim(who, stack, claimed).await?;
-        let revise = Revise { observes: ask.observes, back_to: ask.back_to, claim, ..revise };
+        let revise = Revise { options: ask.options, back_to: ask.back_to, claim, ..revise };
         let command = || StackCommand::Update(Box::new(revise.clone()));
         let receipt = self.ask_planned(stack, who, planned, command).await?;
         Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
@@ -264,29 +259,12 @@ impl Engine {
         id: StackId,
         source: StackSource,
         known: Arc<Known>,
-        (tags, timeout_mins, disable_rollback): (Vec<String>, Option<u32>, bool),
+        settings: StackSettings,
     ) -> Result<Revise, Refusal> {
         let scope = StreamId::stack(id);
         let sealing = self.services.sealing(scope.as_str());
-        let (blob, parameters) = source::encode(source, &known.definition, &sealing)
-            .map_err(|error| Refusal::unavailable(error.to_string()))?;
-        source::check_size(&blob, &parameters)?;
-        Ok(Revise {
-            source: self.services.log.put_blob(&blob),
-            source_bytes: blob.len() as u64,
-            known,
-            parameters,
-            tags,
-            timeout_mins,
-            disable_rollback,
-            trustor,
-            observes: false,
-            revisits: false,
-            back_to: None,
-            from_rest: false,
-            facade: serde_json::Value::Null,
-            claim: None,
-        })
+        let put = |blob: &[u8]| self.services.log.put_blob(blob);
+        source::revise(&sealing, put, (source, known), settings, trustor)
     }
 
     /// Takes a name; one held by a stack that was deleted, or never came to be, is free.

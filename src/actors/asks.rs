@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::model::IndexMap;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::sourced::Sourced;
@@ -13,7 +14,7 @@ use crate::events::stack::RevisionAccepted;
 use crate::events::{Meta, Position};
 use crate::model::{
     Action, Caller, CommandId, JsonMap, PlanId, ProjectId, RequestId, ResourceId, ResourceName,
-    Secret, StackId, StackName, StackRevision, Status, Trustor,
+    Secret, StackId, StackName, StackRevision, StackSettings, Status, TraversalOptions, Trustor,
 };
 use crate::openstack::{Behalf, Cloud, FetchBudget, Session};
 use crate::template::StackSource;
@@ -88,9 +89,7 @@ pub struct Accepted {
 pub struct CreateStack {
     pub name: StackName,
     pub source: StackSource,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
-    pub tags: Vec<String>,
+    pub settings: StackSettings,
 }
 
 /// What an update asks for; what it leaves out stays, as Heat's PUT and PATCH have it.
@@ -104,13 +103,29 @@ pub struct UpdateStack {
     pub parameters: JsonMap,
     /// Parameters of the former revision that a PATCH drops.
     pub clear_parameters: Vec<String>,
-    /// `converge`: resources are compared with what there is in the cloud.
-    pub observes: bool,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: Option<bool>,
-    pub tags: Option<Vec<String>>,
+    pub options: TraversalOptions,
+    pub settings: SettingsGiven,
     /// The earlier revision whose definition it is.
     pub back_to: Option<StackRevision>,
+}
+
+/// The settings that a request has.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SettingsGiven {
+    pub tags: Option<Vec<String>>,
+    pub timeout_mins: Option<u32>,
+    pub disable_rollback: Option<bool>,
+}
+
+impl SettingsGiven {
+    /// Settings, with these in their place.
+    pub fn over(self, kept: StackSettings) -> StackSettings {
+        StackSettings {
+            tags: self.tags.unwrap_or(kept.tags),
+            timeout_mins: self.timeout_mins.or(kept.timeout_mins),
+            disable_rollback: self.disable_rollback.unwrap_or(kept.disable_rollback),
+        }
+    }
 }
 
 /// What has to be known of a stack whenever somebody asks for it.

@@ -67,7 +67,7 @@ pub fn document(exported: Exported<'_>) -> Value {
         "resources": exported.resources,
         "project_id": exported.project_id,
         "stack_user_project_id": null,
-        "tags": exported.revision.tags,
+        "tags": exported.revision.settings.tags,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use actix::prelude::*;
 
-use super::asks::{Accepted, RequestContext, StackSummary, UpdateStack};
+use super::asks::{Accepted, RequestContext, SettingsGiven, StackSummary, UpdateStack};
 use super::definition;
 use super::engine::Engine;
 use super::plan::Plan;
@@ -64,7 +64,10 @@ impl Engine {
             environment: source.environment,
             files: source.files,
             parameters: source.parameters,
-            tags: Some(summary.revision.tags),
+            settings: SettingsGiven {
+                tags: Some(summary.revision.settings.tags),
+                ..SettingsGiven::default()
+            },
             back_to: Some(to),
             ..UpdateStack::default()
         })

@@ -52,7 +52,8 @@ mod webhooks;
 
 pub use alarms::AlarmKeeper;
 pub use asks::{
-    Accepted, AskedOnce, Conditions, CreateStack, Login, RequestContext, StackSummary, UpdateStack,
+    Accepted, AskedOnce, Conditions, CreateStack, Login, RequestContext, SettingsGiven,
+    StackSummary, UpdateStack,
 };
 pub use bundle::bundle;
 pub use engine::{Engine, EngineParts};

@@ -88,8 +88,7 @@ impl Engine {
         }
         let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
-        let now = &summary.revision;
-        let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);
+        let settings = summary.revision.settings.clone();
         let revise = self.revise(trustor, stack, source, Arc::new(known), settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;

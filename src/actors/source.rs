@@ -1,16 +1,19 @@
 //! How a revision's source is kept: as a blob with its secrets sealed, and parameters beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::asks::UpdateStack;
+use super::stack::{Known, Revise};
 use crate::clock::Clock;
+use crate::events::log::BlobId;
 use crate::events::vault::{Vault, VaultError};
 use crate::model::sizes::{PARAMETERS, SOURCE};
 use crate::model::taint::{is_tainted, plain, taint};
-use crate::model::{JsonMap, Refusal};
+use crate::model::{JsonMap, Refusal, StackSettings, TraversalOptions, Trustor};
 use crate::resource_types::Registry;
 use crate::template::{StackDefinition, StackSource};
 
@@ -80,10 +83,31 @@ pub(super) fn encode(
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
 }
 
-/// Refuses what is too large to be kept as a revision.
-pub(super) fn check_size(blob: &[u8], parameters: &JsonMap) -> Result<(), Refusal> {
+/// A definition that was read and checked, written down for its stack; `put` keeps its source.
+pub(super) fn revise(
+    sealing: &Sealing<'_>,
+    put: impl FnOnce(&[u8]) -> BlobId,
+    (source, known): (StackSource, Arc<Known>),
+    settings: StackSettings,
+    trustor: Trustor,
+) -> Result<Revise, Refusal> {
+    let (blob, parameters) = encode(source, &known.definition, sealing)
+        .map_err(|error| Refusal::unavailable(error.to_string()))?;
     SOURCE.check(blob.len())?;
-    PARAMETERS.check_json(parameters)
+    PARAMETERS.check_json(&parameters)?;
+    Ok(Revise {
+        source: put(&blob),
+        source_bytes: blob.len() as u64,
+        known,
+        parameters,
+        settings,
+        trustor,
+        options: TraversalOptions::default(),
+        back_to: None,
+        from_rest: false,
+        facade: Value::Null,
+        claim: None,
+    })
 }
 
 /// What a source is sealed with.

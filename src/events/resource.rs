@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::StreamId;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceName, StackId, StackName, StackRevision,
-    Status, TraversalId, Trustor,
+    Status, TraversalId, TraversalOptions, Trustor,
 };
 
 events! {
@@ -84,6 +84,12 @@ impl ActionStarted {
     /// In whose name the calls are made.
     pub fn trustor(&self) -> Trustor {
         Trustor { user_id: self.user_id.clone(), roles: self.roles.clone() }
+    }
+
+    /// What it keeps of the traversal's options.
+    pub fn options(&self) -> TraversalOptions {
+        let Self { observes, retains, .. } = *self;
+        TraversalOptions { observes, retains, ..TraversalOptions::default() }
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::log::BlobId;
 use crate::model::{
     Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
-    StackRevision, Status, TraversalId, Trustor,
+    StackRevision, StackSettings, Status, TraversalId, TraversalOptions, Trustor,
 };
 
 events! {
@@ -102,9 +102,8 @@ pub struct RevisionAccepted {
     /// The template's own description.
     pub description: String,
     pub outputs: Vec<OutputDeclared>,
-    pub tags: Vec<String>,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
+    #[serde(flatten)]
+    pub settings: StackSettings,
     /// The earlier revision whose definition was asked for again, as a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_to: Option<StackRevision>,
@@ -176,15 +175,8 @@ pub struct TraversalStarted {
     pub rows: Option<Vec<Row>>,
     /// When the traversal runs out of time.
     pub deadline: Option<DateTime<Utc>>,
-    /// Resources are compared with what there is in the cloud, and not with what is on record.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub observes: bool,
-    /// Nested stacks that a create made are updated even where nothing changes for them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub revisits: bool,
-    /// What is deleted stays in the cloud: the stack is abandoned, or was not yet adopted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub retains: bool,
+    #[serde(flatten)]
+    pub options: TraversalOptions,
     /// In whose name, where it is not that of the newest revision: who asked for this action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trustor: Option<Trustor>,

@@ -17,8 +17,10 @@ pub mod python;
 pub mod secret;
 pub mod selection;
 pub mod sizes;
+pub mod stack_settings;
 pub mod taint;
 pub mod tally;
+pub mod traversal_options;
 pub mod trustor;
 
 pub use action::{Action, Status};
@@ -34,7 +36,9 @@ pub use physical_name::{PHYSICAL_NAME_MAX_CHARS, physical_name};
 pub use plan_id::PlanId;
 pub use secret::Secret;
 pub use selection::{NamedStack, Selection};
+pub use stack_settings::StackSettings;
 pub use tally::Tally;
+pub use traversal_options::TraversalOptions;
 pub use trustor::{DeferredAuth, Trustor};
 
 /// Bytes as lower-case hexadecimal digits.

@@ -24,9 +24,6 @@ pub struct RevisionRow {
     /// Text, hidden ones `******`.
     pub parameters: JsonMap,
     pub outputs: Vec<OutputDeclared>,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
-    pub tags: Vec<String>,
 }
 
 pub(super) fn accepted(
@@ -36,7 +33,8 @@ pub(super) fn accepted(
     body: &RevisionAccepted,
 ) -> Result<(), ViewError> {
     let user = event.meta.caller.as_ref().map_or("", |caller| caller.user_name.as_str());
-    let tags = serde_json::to_string(&body.tags)?;
+    let settings = &body.settings;
+    let tags = serde_json::to_string(&settings.tags)?;
     db.prepare_cached(
         "INSERT OR REPLACE INTO revisions (stack, revision, origin, position, at, action, user, \
          request_id, description, parameters, outputs, timeout_mins, disable_rollback, tags, \
@@ -57,8 +55,8 @@ pub(super) fn accepted(
         body.description,
         serde_json::to_string(&body.shown_parameters)?,
         serde_json::to_string(&body.outputs)?,
-        body.timeout_mins,
-        body.disable_rollback,
+        settings.timeout_mins,
+        settings.disable_rollback,
         tags,
         serde_json::to_string(&body.event_sinks)?,
         body.trustor().map(|trustor| serde_json::to_string(&trustor)).transpose()?,
@@ -70,15 +68,15 @@ pub(super) fn accepted(
     .execute(params![
         stack,
         body.revision.0,
-        body.timeout_mins,
-        body.disable_rollback,
+        settings.timeout_mins,
+        settings.disable_rollback,
         tags
     ])?;
     Ok(())
 }
 
 const COLUMNS: &str = "r.revision, r.origin, r.position, r.at, r.action, r.user, r.request_id, \
-     r.description, r.parameters, r.outputs, r.timeout_mins, r.disable_rollback, r.tags";
+     r.description, r.parameters, r.outputs";
 
 fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<RevisionRow> {
     Ok(RevisionRow {
@@ -92,9 +90,6 @@ fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<RevisionRow> {
         description: row.get(7)?,
         parameters: json(row, 8)?,
         outputs: json(row, 9)?,
-        timeout_mins: row.get(10)?,
-        disable_rollback: row.get(11)?,
-        tags: json(row, 12)?,
     })
 }
 

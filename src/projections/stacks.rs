@@ -14,7 +14,7 @@ use crate::events::stack::StackCreated;
 use crate::events::{Position, RecordedEvent, StackEvent};
 use crate::model::{
     Action, DRIFT_TAG, DriftEvery, ProjectId, ResourceName, StackId, StackName, StackRevision,
-    Status,
+    StackSettings, Status,
 };
 
 /// A stack as a list shows it.
@@ -32,9 +32,7 @@ pub struct StackRow {
     /// The name of the user who created it.
     pub owner: String,
     pub revision: StackRevision,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
-    pub tags: Vec<String>,
+    pub settings: StackSettings,
     /// Where a nested stack stands.
     pub within: Option<Within>,
     /// The project of the users that its resources have.
@@ -92,9 +90,11 @@ pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
         deleted_at: time_or_none(row, 8)?,
         owner: row.get(9)?,
         revision: StackRevision(row.get(10)?),
-        timeout_mins: row.get(11)?,
-        disable_rollback: row.get(12)?,
-        tags: json(row, 13)?,
+        settings: StackSettings {
+            timeout_mins: row.get(11)?,
+            disable_rollback: row.get(12)?,
+            tags: json(row, 13)?,
+        },
         within: match row.get::<_, Option<[u8; 16]>>(14)? {
             None => None,
             Some(parent) => Some(Within {

@@ -174,8 +174,7 @@ pub struct ChildStep {
     pub memory: Value,
     /// The pause between this step and the one after it, in seconds.
     pub pause_secs: f64,
-    /// Resources that the steps before have made are updated by it, where a stack stands behind
-    /// them.
+    /// [`TraversalOptions::revisits`](crate::model::TraversalOptions::revisits) of the traversal.
     pub revisits: bool,
 }
 

@@ -246,7 +246,7 @@ fn each_file_that_a_change_touches_has_the_word_of_one_made_before() {
             }
         }
     }
-    assert_eq!(changes, 10);
+    assert_eq!(changes, 11);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

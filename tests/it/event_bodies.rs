@@ -16,7 +16,7 @@ Times are as RFC 3339 writes them, ids are UUIDs, JSON is whatever stands there.
 ";
 
 /// The files with what may stand in a body.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../src/events/project.rs"),
     include_str!("../../src/events/stack.rs"),
     include_str!("../../src/events/resource.rs"),
@@ -25,6 +25,8 @@ const SOURCES: [&str; 8] = [
     include_str!("../../src/events/outlet.rs"),
     include_str!("../../src/events/purge.rs"),
     include_str!("../../src/events/server.rs"),
+    include_str!("../../src/model/stack_settings.rs"),
+    include_str!("../../src/model/traversal_options.rs"),
 ];
 
 #[test]
@@ -67,6 +69,7 @@ fn bodies() -> String {
     ];
     let mut shapes: BTreeMap<String, Shape> =
         SOURCES.iter().flat_map(|text| shapes(text)).collect();
+    flatten(&mut shapes);
     let mut text = PREFACE.to_owned();
     for (name, version) in kinds.into_iter().flatten() {
         let shape = shapes.remove(*name).unwrap_or_else(|| panic!("no type of {name} was found"));
@@ -79,6 +82,20 @@ fn bodies() -> String {
     text
 }
 
+/// What stands among the fields of others is no part by itself.
+fn flatten(shapes: &mut BTreeMap<String, Shape>) {
+    let fields = shapes.values().flat_map(|shape| &shape.fields);
+    let kinds: Vec<_> = fields.filter(|it| it.is_flat).map(|it| it.kind.clone()).collect();
+    for kind in kinds {
+        let part = shapes.remove(kind.trim_matches('`')).unwrap();
+        for shape in shapes.values_mut() {
+            if let Some(at) = shape.fields.iter().position(|it| it.is_flat && it.kind == kind) {
+                shape.fields.splice(at..=at, part.fields.clone());
+            }
+        }
+    }
+}
+
 /// A type that stands in a body.
 #[derive(Default)]
 struct Shape {
@@ -86,12 +103,13 @@ struct Shape {
     fields: Vec<Field>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Field {
     name: String,
     kind: String,
     about: String,
     is_optional: bool,
+    is_flat: bool,
 }
 
 impl Shape {
@@ -149,6 +167,7 @@ fn fields(lines: &mut dyn Iterator<Item = &str>) -> Vec<Field> {
             field.about = joined(&field.about, sentence);
         } else if line.starts_with("#[serde(") {
             field.is_optional |= line.contains("default");
+            field.is_flat |= line.contains("flatten");
             let renamed = line.split("rename = \"").nth(1).and_then(|rest| rest.split('"').next());
             field.name = renamed.unwrap_or(&field.name).to_owned();
         } else if let Some((name, kind)) =

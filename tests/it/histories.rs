@@ -181,9 +181,7 @@ async fn record(folder: &Path) {
     let ask = CreateStack {
         name: "web".into(),
         source: source("first-password"),
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: Default::default(),
     };
     let web = past.engine.create_stack(&past.who(), ask).await.unwrap();
     assert_eq!(past.settled(&web).await, "CREATE_COMPLETE Stack CREATE completed successfully");

@@ -5,7 +5,7 @@ use super::{FieldFound, Found, LookedAt};
 use crate::actors::asks::{Accepted, Conditions, RequestContext, UpdateStack};
 use crate::actors::engine::Engine;
 use crate::model::taint::MASK;
-use crate::model::{JsonMap, Refusal, StackId};
+use crate::model::{JsonMap, Refusal, StackId, TraversalOptions};
 use crate::template::{Draft, Stands, is_plain};
 
 impl Engine {
@@ -16,7 +16,8 @@ impl Engine {
         who: &RequestContext,
         stack: StackId,
     ) -> Result<Accepted, Refusal> {
-        let ask = UpdateStack { existing: true, observes: true, ..UpdateStack::default() };
+        let options = TraversalOptions { observes: true, ..TraversalOptions::default() };
+        let ask = UpdateStack { existing: true, options, ..UpdateStack::default() };
         self.update_stack(who, stack, ask).await
     }
 

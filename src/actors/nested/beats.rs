@@ -67,13 +67,13 @@ impl Beating<'_> {
     ) -> Result<Telling, Failure> {
         let (services, beat) = (self.services, &self.beat);
         let caller = self.asked.caller.as_deref();
-        let ChildDefined { definition, timeout_mins, step, revisits, then } = defined;
+        let ChildDefined { definition, timeout_mins, step, options, then } = defined;
         let known = self.check(definition).await.map_err(refused)?;
         let put = |blob: &[u8]| services.log.put_blob(blob);
         let scope = StreamId::stack(beat.child());
         let sealing = services.sealing(scope.as_str());
         let revise = make::revise(&sealing, put, known, timeout_mins, &beat.nesting.trustor);
-        let revise = Revise { revisits, ..revise.map_err(refused)? };
+        let revise = Revise { options, ..revise.map_err(refused)? };
         if !beat.nested.stands_beside() {
             let resources = revise.known.definition.resources().len();
             let (tallies, limit) = (&services.tallies, services.limits.max_resources_per_stack);

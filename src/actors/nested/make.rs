@@ -12,7 +12,7 @@ use crate::actors::source::{self, Sealing};
 use crate::actors::stack::{Known, Revise};
 use crate::events::log::BlobId;
 use crate::model::taint::{is_tainted, marked, taint};
-use crate::model::{JsonMap, Refusal, Trustor};
+use crate::model::{JsonMap, Refusal, StackSettings, Trustor};
 use crate::resource_types::child::{ChildWanted, Nested};
 use crate::resource_types::{Registry, Subject, TreeBounds};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
@@ -86,27 +86,13 @@ pub fn revise(
     trustor: &Trustor,
 ) -> Result<Revise, Refusal> {
     let definition = &known.definition;
-    let (blob, parameters) = source::encode(definition.source(), definition, sealing)
-        .map_err(|error| Refusal::unavailable(error.to_string()))?;
-    source::check_size(&blob, &parameters)?;
     // A stack that stands beside sees nothing, but it was made by a resource all the same.
     let facade = definition.facade().map(serde_json::to_value);
     let facade = facade.and_then(Result::ok).unwrap_or_else(|| json!({}));
-    Ok(Revise {
-        source: put(&blob),
-        source_bytes: blob.len() as u64,
-        known: Arc::new(known),
-        parameters,
-        tags: Vec::new(),
-        timeout_mins,
-        // What fails is rolled back by the parent.
-        disable_rollback: true,
-        trustor: trustor.clone(),
-        observes: false,
-        revisits: false,
-        back_to: None,
-        from_rest: false,
-        facade,
-        claim: None,
-    })
+    let source = definition.source();
+    // What fails is rolled back by the parent.
+    let settings = StackSettings { timeout_mins, disable_rollback: true, tags: Vec::new() };
+    let written = (source, Arc::new(known));
+    let revise = source::revise(sealing, put, written, settings, trustor.clone())?;
+    Ok(Revise { facade, ..revise })
 }

@@ -72,7 +72,7 @@ impl Parent {
 
     /// How long an action of the stack may take.
     pub(super) fn timeout(&self, unless_said: Duration) -> Duration {
-        let minutes = self.revision.timeout_mins;
+        let minutes = self.revision.settings.timeout_mins;
         minutes.map_or(unless_said, |minutes| Duration::from_secs(u64::from(minutes) * 60))
     }
 }

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::model::taint;
-use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status};
+use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status, TraversalOptions};
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
 };
@@ -69,8 +69,7 @@ pub struct ChildDefined {
     pub timeout_mins: Option<u32>,
     /// The name of the step among those of its traversal.
     pub step: String,
-    /// Resources that the steps before have made are updated too, where a stack stands behind them.
-    pub revisits: bool,
+    pub options: TraversalOptions,
     /// What the beat comes to once the child has taken it.
     pub then: Beat,
 }
@@ -147,10 +146,10 @@ impl<'a> ChildBeat<'a> {
         };
         let definition = self.define(&wanted, around).map_err(refused)?;
         Ok(Defined::Child(Box::new(ChildDefined {
-            timeout_mins: wanted.timeout_mins.or(sight.parent.revision.timeout_mins),
+            timeout_mins: wanted.timeout_mins.or(sight.parent.revision.settings.timeout_mins),
             step: format!("define {}", self.round()),
             definition,
-            revisits,
+            options: TraversalOptions { revisits, ..self.nesting.options },
             then,
         })))
     }
@@ -178,10 +177,10 @@ impl<'a> ChildBeat<'a> {
         let wanted = self.nested.resized(&self.ask(&subject, around, &work, &chance), size)?;
         let definition = self.define(&wanted, around).map_err(Failure::from)?;
         Ok(Some(ChildDefined {
-            timeout_mins: sight.parent.revision.timeout_mins,
+            timeout_mins: sight.parent.revision.settings.timeout_mins,
             step: "resize".to_owned(),
             definition,
-            revisits: false,
+            options: self.nesting.options,
             then: Beat::Done { learned: Learned::default() },
         }))
     }
@@ -259,8 +258,8 @@ impl<'a> ChildBeat<'a> {
         let (parent, beside) = (&sight.parent, self.nested.stands_beside());
         let command = match &sight.seen {
             Some(_) => {
-                let (observes, from_rest) = (self.nesting.observes, parent.from_rest);
-                StackCommand::Update(Box::new(Revise { observes, from_rest, ..revise }))
+                let from_rest = parent.from_rest;
+                StackCommand::Update(Box::new(Revise { from_rest, ..revise }))
             }
             None => StackCommand::Create(Box::new(Create {
                 id: self.child(),

@@ -65,15 +65,12 @@ impl Engine {
         check_name(&ask.name)?;
         self.refuse_taken(who, &ask.name).await?;
         let known = Arc::new(self.prepare(who, &mut ask.source, None, &ask.name).await?);
-        let CreateStack { source, timeout_mins, disable_rollback, tags, .. } = &*ask;
         let asked = json!([
             Action::Create,
             who.caller.project_id,
             ask.name,
-            of_source(source),
-            timeout_mins,
-            disable_rollback,
-            tags
+            of_source(&ask.source),
+            ask.settings
         ]);
         let found = Found { resources: IndexMap::default(), left_over: Vec::new() };
         let seen = Default::default();
@@ -137,10 +134,8 @@ impl Engine {
             summary.id,
             of_source(source),
             ask.existing,
-            ask.observes,
-            ask.timeout_mins,
-            ask.disable_rollback,
-            ask.tags,
+            ask.options,
+            ask.settings,
             ask.back_to
         ]);
         let found = self.found_within(summary).await?;

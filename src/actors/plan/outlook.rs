@@ -13,7 +13,8 @@ use crate::actors::resource::{Resource, Terms, Verdict, settings_changed};
 use crate::events::resource::Definition;
 use crate::model::taint::plain_map;
 use crate::model::{
-    Action, JsonMap, ResourceId, ResourceName, StackRevision, Status, TraversalId, physical_name,
+    Action, JsonMap, ResourceId, ResourceName, StackRevision, Status, TraversalId,
+    TraversalOptions, physical_name,
 };
 use crate::resource_types::child::REFERENCE;
 use crate::resource_types::{Budget, Declared, Subject};
@@ -117,8 +118,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             since: self.planning.clock.now(),
             type_name: &type_name,
             restricted: &restricted,
-            observes: false,
-            revisits: false,
+            options: TraversalOptions::default(),
             is_through: false,
         };
         let knowledge = &self.planning.resource;

@@ -11,7 +11,7 @@ use crate::events::resource::{AnswersKept, Definition, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
-    StackRevision, Status, TraversalId, Trustor,
+    StackRevision, Status, TraversalId, TraversalOptions, Trustor,
 };
 use crate::resource_types::{
     Adjustment, Attempt, Beat, Failure, ObservedSignals, Reality, SignalOutcome, Signals, Subject,
@@ -44,10 +44,7 @@ pub struct Converge {
     pub observed_signals: Vec<ObservedSignals>,
     /// What the stack does: CREATE, UPDATE, ROLLBACK, …
     pub stack_action: Action,
-    /// Whether to compare with what there is in the cloud.
-    pub observes: bool,
-    /// Whether a nested stack that a create made is updated even where nothing changes for it.
-    pub revisits: bool,
+    pub options: TraversalOptions,
     /// What the environment has the resource wait for.
     pub hooks: BTreeSet<Hook>,
     /// What the environment keeps the resource from: `update`, `replace`.
@@ -77,8 +74,7 @@ pub struct CleanUp {
     /// What the stack does: a DELETE alone waits at hooks.
     pub stack_action: Action,
     pub hooks: BTreeSet<Hook>,
-    /// What there is in the cloud stays.
-    pub retains: bool,
+    pub options: TraversalOptions,
 }
 
 /// Suspend, resume, check or snapshot the resource as it is.
@@ -336,8 +332,8 @@ pub struct Nesting {
     pub revision: StackRevision,
     /// How often the create was repeated: each time there is another child.
     pub repetition: u32,
-    /// Whether the child too compares with what there is in the cloud.
-    pub observes: bool,
+    /// Of the resource's traversal, as the child's have them, too.
+    pub options: TraversalOptions,
     /// The definition's, with marks on what is secret.
     pub properties: JsonMap,
     pub metadata: JsonMap,

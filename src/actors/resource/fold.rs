@@ -47,8 +47,7 @@ impl Aggregate for Resource {
                 let goes_on = self.traversal == Some(started.traversal);
                 self.hook = self.hook.filter(|at| at.traversal == started.traversal && !at.is_open);
                 self.hooks = started.hooks.clone();
-                self.retains = started.retains;
-                self.observes = started.observes;
+                self.options = started.options();
                 if !started.replaces.is_empty() {
                     self.replaces = started.replaces.clone();
                 }

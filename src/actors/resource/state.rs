@@ -11,7 +11,8 @@ use super::phase::{Call, Phase};
 use crate::actors::shell::Deciding;
 use crate::events::resource::{Definition, RealityObserved, SignalTaken};
 use crate::model::{
-    Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
+    Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId,
+    TraversalOptions, Trustor,
 };
 use crate::resource_types::{ObservedSignals, Registry, SignalEntries};
 
@@ -25,6 +26,13 @@ pub struct Knowledge {
     pub lost_call_rest: Duration,
     /// Whether every update compares with what there is in the cloud.
     pub observe_on_update: bool,
+}
+
+impl Knowledge {
+    /// Whether a traversal compares with what there is in the cloud.
+    pub(super) fn observes(&self, options: TraversalOptions) -> bool {
+        options.observes || self.observe_on_update
+    }
 }
 
 /// A resource's state.
@@ -84,10 +92,8 @@ pub struct Resource {
     pub(super) handled: Option<(CommandId, Option<String>)>,
     /// How it stood before its deletion began.
     pub deleted_from: (Action, Status),
-    /// What is deleted stays in the cloud.
-    pub retains: bool,
-    /// Whether the action under way is of a traversal that compares with what there is.
-    pub observes: bool,
+    /// Of the traversal of its newest action.
+    pub options: TraversalOptions,
     /// What there was in the cloud when somebody looked last.
     pub reality: Option<Box<RealityObserved>>,
     /// What the incarnations are in the cloud that this one replaces.

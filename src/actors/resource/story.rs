@@ -147,8 +147,7 @@ pub(super) fn converge(
         trustor: Trustor::of("alice", Vec::new()),
         observed_signals: Vec::new(),
         stack_action: Action::Create,
-        observes: false,
-        revisits: false,
+        options: Default::default(),
         hooks: Default::default(),
         restricted: Default::default(),
         replaces: Vec::new(),
@@ -166,7 +165,7 @@ pub(super) fn clean_up(number: u128) -> ResourceCommand {
         trustor: Trustor::of("alice", Vec::new()),
         stack_action: Action::Update,
         hooks: Default::default(),
-        retains: false,
+        options: Default::default(),
     };
     ResourceCommand::CleanUp(clean_up)
 }

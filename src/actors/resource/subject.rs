@@ -63,7 +63,7 @@ impl Resource {
             signaled: self.signals.len(),
             traversal: self.traversal,
             replaces: self.replaces.clone(),
-            abandons: self.action == Action::Delete && self.retains,
+            abandons: self.action == Action::Delete && self.options.retains,
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",

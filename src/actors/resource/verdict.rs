@@ -10,7 +10,7 @@ use super::decide::begin::nests;
 use super::state::{Decider, Knowledge, Resource};
 use crate::events::resource::Definition;
 use crate::model::taint::plain_map;
-use crate::model::{Action, Status, TraversalId};
+use crate::model::{Action, Status, TraversalId, TraversalOptions};
 use crate::resource_types::UpdateKind;
 
 /// What becomes of a resource.
@@ -45,10 +45,7 @@ pub(in crate::actors) struct Terms<'a> {
     pub(in crate::actors) type_name: &'a str,
     /// What the environment keeps the resource from: `update`, `replace`.
     pub(in crate::actors) restricted: &'a BTreeSet<String>,
-    /// Whether to compare with what there is in the cloud.
-    pub(in crate::actors) observes: bool,
-    /// Whether a nested stack that a create made is updated even where nothing changes for it.
-    pub(in crate::actors) revisits: bool,
+    pub(in crate::actors) options: TraversalOptions,
     /// Whether the traversal came to an end with the resource before.
     pub(in crate::actors) is_through: bool,
 }
@@ -60,8 +57,7 @@ impl Decider<'_> {
             since: converge.since,
             type_name: &converge.type_name,
             restricted: &converge.restricted,
-            observes: converge.observes,
-            revisits: converge.revisits,
+            options: converge.options,
             is_through: self.outcome().is_some_and(|(of, _)| *of == converge.traversal),
         }
     }
@@ -225,8 +221,8 @@ impl Resource {
         if !nests(definition, knowledge) {
             return Verdict::Left;
         }
-        let is_revisited = terms.revisits && self.action == Action::Create;
-        match !terms.is_through && (terms.observes || knowledge.observe_on_update || is_revisited) {
+        let is_revisited = terms.options.revisits && self.action == Action::Create;
+        match !terms.is_through && (knowledge.observes(terms.options) || is_revisited) {
             // Whether anything in it is to be changed is for the child to see.
             true => self.updated(terms),
             false => Verdict::SeeChild,

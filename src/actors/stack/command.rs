@@ -11,7 +11,7 @@ use crate::events::log::BlobId;
 use crate::events::stack::{Claim, DriftLooked, Owner, ResourceKept};
 use crate::model::{
     Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
-    StackRevision, TraversalId, Trustor,
+    StackRevision, StackSettings, TraversalId, TraversalOptions, Trustor,
 };
 
 /// A new definition for the stack, read and checked.
@@ -24,15 +24,10 @@ pub struct Revise {
     pub source_bytes: u64,
     /// As given by the user, hidden ones sealed.
     pub parameters: JsonMap,
-    pub tags: Vec<String>,
-    pub timeout_mins: Option<u32>,
-    pub disable_rollback: bool,
+    pub settings: StackSettings,
     /// In whose name the work is done.
     pub trustor: Trustor,
-    /// Resources are compared with what there is in the cloud.
-    pub observes: bool,
-    /// Nested stacks that a create made are updated even where nothing changes for them.
-    pub revisits: bool,
+    pub options: TraversalOptions,
     /// The earlier revision whose definition it is again.
     pub back_to: Option<StackRevision>,
     /// The stack around it goes on from where it was suspended, and this one with it.

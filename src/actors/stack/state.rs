@@ -24,7 +24,7 @@ use crate::graph::TaskGraph;
 use crate::graph::task_graph::Existing;
 use crate::model::{
     Action, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, StackRevision,
-    Status, TraversalId, Trustor,
+    Status, TraversalId, TraversalOptions, Trustor,
 };
 use crate::resource_types::{Registry, TreeBounds};
 
@@ -45,12 +45,7 @@ pub struct Traversal {
     pub action: Action,
     pub revision: StackRevision,
     pub deadline: Option<DateTime<Utc>>,
-    /// Resources are compared with what there is in the cloud.
-    pub observes: bool,
-    /// Nested stacks that a create made are updated even where nothing changes for them.
-    pub revisits: bool,
-    /// What is deleted stays in the cloud.
-    pub retains: bool,
+    pub options: TraversalOptions,
     /// The incarnation that each resource of the revision has now.
     pub nodes: IndexMap<ResourceName, ResourceId>,
     pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
@@ -264,9 +259,7 @@ impl Stack {
             action: started.action,
             revision: started.revision,
             deadline: started.deadline,
-            observes: started.observes,
-            revisits: started.revisits,
-            retains: started.retains,
+            options: started.options,
             nodes,
             requires: started
                 .nodes

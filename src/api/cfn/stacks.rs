@@ -72,7 +72,8 @@ impl Served<'_> {
     pub(super) async fn list_stacks(&self) -> Outcome {
         let hidden = &self.state.settings.hidden_stack_tags;
         let stacks = self.stacks().await?;
-        let stacks = stacks.iter().filter(|it| !it.tags.iter().any(|tag| hidden.contains(tag)));
+        let is_hidden = |it: &StackRow| it.settings.tags.iter().any(|tag| hidden.contains(tag));
+        let stacks = stacks.iter().filter(|it| !is_hidden(it));
         let summary = |stack: &StackRow| {
             json!({
                 "CreationTime": time(stack.created_at),

@@ -165,7 +165,7 @@ async fn view(state: &ApiState, stack: &StackRow, snapshot: &SnapshotRow) -> Res
             "resources": resources,
             "project_id": stack.project_id,
             "stack_user_project_id": null,
-            "tags": stack.tags,
+            "tags": stack.settings.tags,
         },
     }))
 }

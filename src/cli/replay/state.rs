@@ -165,7 +165,7 @@ pub(super) fn stack_json(stack: &Stack) -> Value {
         "revision": revision.map(|revision| revision.revision),
         "origin": revision.map(|revision| revision.origin),
         "parameters": revision.map(|revision| &revision.shown_parameters),
-        "tags": revision.map(|revision| &revision.tags),
+        "tags": revision.map(|revision| &revision.settings.tags),
     })
 }
 

@@ -13,7 +13,7 @@ use hearth::events::stack::{
 use hearth::events::{Event, Meta, NewEvent, ResourceEvent, StackEvent, StreamId, StreamRevision};
 use hearth::model::{
     Action, Caller, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Scope, StackId,
-    StackName, StackRevision, Status, TraversalId,
+    StackName, StackRevision, StackSettings, Status, TraversalId,
 };
 use serde_json::json;
 
@@ -122,9 +122,11 @@ impl Story {
                 description: String::new(),
                 live: false,
             }],
-            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-            timeout_mins: Some(30),
-            disable_rollback: true,
+            settings: StackSettings {
+                tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+                timeout_mins: Some(30),
+                disable_rollback: true,
+            },
             user_id: None,
             roles: None,
             facade: serde_json::Value::Null,
@@ -161,9 +163,7 @@ impl Story {
             nodes: nodes.collect(),
             rows: None,
             deadline: None,
-            observes: false,
-            revisits: false,
-            retains: false,
+            options: Default::default(),
             trustor: None,
         };
         self.stack_event(stack.id, started).await

@@ -97,9 +97,7 @@ async fn play(path: &Path, values: &Values, registry: &Registry) -> End {
     let ask = CreateStack {
         name: "corpus".into(),
         source: StackSource { parameters: first.clone(), ..source.clone() },
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: Default::default(),
     };
     let made = match world.engine.create_stack(&world.requester(), ask).await {
         Ok(made) => made,

@@ -39,9 +39,7 @@ impl Life for Cancelled {
         let ask = CreateStack {
             name: "web".into(),
             source: StackSource { template, files, ..StackSource::default() },
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
+            settings: Default::default(),
         };
         let web = world.engine.create_stack(&world.requester(), ask).await.ok()?;
         reached(world, log, &web, "CREATE_COMPLETE").await?;

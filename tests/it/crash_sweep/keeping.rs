@@ -30,13 +30,7 @@ fn source() -> StackSource {
 }
 
 fn ask(source: StackSource) -> CreateStack {
-    CreateStack {
-        name: "web".into(),
-        source,
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
-    }
+    CreateStack { name: "web".into(), source, settings: Default::default() }
 }
 
 async fn adopt(world: &World, document: &Value) -> Result<Accepted, Refusal> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hearth::actors::{CreateStack, UpdateStack};
-use hearth::model::{Action, StackRevision};
+use hearth::model::{Action, StackRevision, StackSettings};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -65,13 +65,7 @@ impl Life for Nested {
             files: files(true),
             ..StackSource::default()
         };
-        let ask = CreateStack {
-            name: "web".into(),
-            source,
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
-        };
+        let ask = CreateStack { name: "web".into(), source, settings: Default::default() };
         let web = world.engine.create_stack(&world.requester(), ask).await.ok()?;
         reached(world, log, &web, "CREATE_COMPLETE").await?;
         for (action, end) in [
@@ -120,9 +114,7 @@ impl Life for Turned {
         let ask = CreateStack {
             name: "web".into(),
             source: StackSource { template, files, ..StackSource::default() },
-            timeout_mins: None,
-            disable_rollback: false,
-            tags: Vec::new(),
+            settings: StackSettings { disable_rollback: false, ..StackSettings::default() },
         };
         let web = world.engine.create_stack(&world.requester(), ask).await.ok()?;
         reached(world, log, &web, "CREATE_COMPLETE").await?;

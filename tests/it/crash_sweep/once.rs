@@ -18,9 +18,7 @@ async fn create(world: &World) -> Result<Accepted, Refusal> {
     let ask = CreateStack {
         name: "web".into(),
         source: StackSource { template: first_template(), ..StackSource::default() },
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: Default::default(),
     };
     world.engine.create_stack(&keyed(world, "create"), ask).await
 }

@@ -3,7 +3,7 @@
 
 use hearth::actors::UpdateStack;
 use hearth::actors::drift::Found;
-use hearth::model::{Action, StackId};
+use hearth::model::{Action, StackId, TraversalOptions};
 use serde_json::{Value, json};
 
 use super::{Life, reached, sweep};
@@ -49,8 +49,11 @@ impl Life for Looking {
         let who = world.requester();
         let checked = world.engine.act_on_stack(&who, web.stack, Action::Check).await.ok()?;
         reached(world, log, &checked, "CHECK_COMPLETE").await?;
-        let ask =
-            UpdateStack { template: Some(template()), observes: true, ..UpdateStack::default() };
+        let ask = UpdateStack {
+            template: Some(template()),
+            options: TraversalOptions { observes: true, ..Default::default() },
+            ..UpdateStack::default()
+        };
         let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.ok()?;
         reached(world, log, &updated, "UPDATE_COMPLETE").await?;
         let deleted = world.delete(web.stack).await.ok()?;

@@ -47,9 +47,7 @@ impl Life for Waiting {
                 environment: environment.as_object().cloned().unwrap_or_default(),
                 ..StackSource::default()
             },
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
+            settings: Default::default(),
         };
         let web = world.engine.create_stack(&world.requester(), ask).await.ok()?;
         clear(world, log, &web, "pre-create").await?;

@@ -2,7 +2,7 @@
 
 use hearth::actors::executor::run_in_cloud;
 use hearth::actors::{Accepted, CreateStack, EngineLimits};
-use hearth::model::{Action, Secret};
+use hearth::model::{Action, Secret, StackSettings};
 use hearth::openstack::Credentials;
 use hearth::resource_types::asks::Asks;
 use hearth::template::StackSource;
@@ -27,9 +27,7 @@ async fn adopt(world: &World, document: &Value, disable_rollback: bool) -> Accep
     let ask = CreateStack {
         name: "again".into(),
         source: StackSource { template, ..StackSource::default() },
-        timeout_mins: None,
-        disable_rollback,
-        tags: Vec::new(),
+        settings: StackSettings { disable_rollback, ..StackSettings::default() },
     };
     let resources = document["resources"].as_object().unwrap().clone();
     world.engine.adopt_stack(&world.requester(), ask, resources).await.unwrap()
@@ -133,9 +131,7 @@ async fn an_exported_document_has_no_secrets() {
             parameters: json!({ "word": "hunter2" }).as_object().unwrap().clone(),
             ..StackSource::default()
         },
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: Default::default(),
     };
     let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");

@@ -11,7 +11,7 @@ use hearth::events::log::Filter;
 use hearth::events::stack::DriftLooked;
 use hearth::events::{Position, StackEvent};
 use hearth::model::taint::MASK;
-use hearth::model::{Action, DriftEvery};
+use hearth::model::{Action, DriftEvery, StackSettings};
 use hearth::outlets::{OutletParts, Outlets};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
@@ -206,9 +206,10 @@ async fn a_stack_is_looked_at_when_its_schedule_says_so() {
         let ask = CreateStack {
             name: name.into(),
             source,
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: tag.map(str::to_owned).into_iter().collect(),
+            settings: StackSettings {
+                tags: tag.map(str::to_owned).into_iter().collect(),
+                ..StackSettings::default()
+            },
         };
         world.engine.create_stack(&world.requester(), ask).await
     };

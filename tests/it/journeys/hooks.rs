@@ -28,13 +28,7 @@ async fn create(world: &World, entry: Value) -> Accepted {
         environment: environment(entry),
         ..StackSource::default()
     };
-    let ask = CreateStack {
-        name: "web".into(),
-        source,
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
-    };
+    let ask = CreateStack { name: "web".into(), source, settings: Default::default() };
     world.engine.create_stack(&world.requester(), ask).await.unwrap()
 }
 

@@ -108,9 +108,7 @@ async fn a_template_that_is_too_large_in_itself_is_refused_before_anything_is_ma
             files: [("behind.yaml".to_owned(), hot(three).to_string())].into(),
             ..Default::default()
         },
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: Default::default(),
     };
     let refused = world.engine.create_stack(&world.requester(), ask).await.unwrap_err();
     assert_eq!(refused.class, "StackValidationFailed");

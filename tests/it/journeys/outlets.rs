@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hearth::actors::{Accepted, CreateStack};
+use hearth::model::StackSettings;
 use hearth::outlets::Notification;
 use hearth::sandbox::{Fault, FaultRule};
 use hearth::template::StackSource;
@@ -24,9 +25,7 @@ pub(super) async fn create(world: &World, name: &str, template: Value, sinks: &V
             environment: environment.as_object().unwrap().clone(),
             ..StackSource::default()
         },
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: vec!["blue".to_owned()],
+        settings: StackSettings { tags: vec!["blue".to_owned()], ..StackSettings::default() },
     };
     world.engine.create_stack(&world.requester(), ask).await.unwrap()
 }

@@ -79,9 +79,7 @@ async fn create(world: &World, who: &RequestContext, name: &str) -> Result<Accep
     let ask = CreateStack {
         name: name.into(),
         source: StackSource { template: template(), ..StackSource::default() },
-        timeout_mins: None,
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: Default::default(),
     };
     world.engine.create_stack(who, ask).await
 }

@@ -1,15 +1,18 @@
 //! Updates that look first at what there is in the cloud, which somebody has changed.
 
 use hearth::actors::{Accepted, UpdateStack};
-use hearth::model::StackId;
+use hearth::model::{StackId, TraversalOptions};
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// The same template again, with a look at the cloud first.
 async fn converge(world: &World, stack: StackId, template: &Value) -> Accepted {
-    let ask =
-        UpdateStack { template: Some(template.clone()), observes: true, ..UpdateStack::default() };
+    let ask = UpdateStack {
+        template: Some(template.clone()),
+        options: TraversalOptions { observes: true, ..Default::default() },
+        ..UpdateStack::default()
+    };
     let accepted = world.update_as(stack, ask).await.unwrap();
     assert_eq!(world.settled(&accepted).await, "UPDATE_COMPLETE", "{}", world.reason(stack).await);
     accepted

@@ -3,7 +3,7 @@
 use hearth::actors::UpdateStack;
 use hearth::actors::plan::Change;
 use hearth::actors::previewed::PreviewedResource;
-use hearth::model::{Action, StackRevision};
+use hearth::model::{Action, StackRevision, StackSettings};
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::json;
 
@@ -67,9 +67,7 @@ async fn a_stack_out_of_time_fails_and_says_so() {
             template: hot(json!({ "a": test_resource(json!({ "wait_secs": 30 })) })),
             ..Default::default()
         },
-        timeout_mins: Some(0),
-        disable_rollback: true,
-        tags: Vec::new(),
+        settings: StackSettings { timeout_mins: Some(0), ..StackSettings::default() },
     };
     let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_FAILED");

@@ -99,9 +99,7 @@ impl Somebody {
         let ask = CreateStack {
             name: name.into(),
             source: StackSource { template, ..StackSource::default() },
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
+            settings: Default::default(),
         };
         world.engine.create_stack(&self.asks(ground).await, ask).await
     }

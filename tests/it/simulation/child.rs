@@ -139,7 +139,7 @@ impl World {
             })
             .map_err(refused)?;
         }
-        let ChildDefined { definition, timeout_mins, step, revisits, then } = child;
+        let ChildDefined { definition, timeout_mins, step, options, then } = child;
         let known = definition::check(&nest.knowledge.registry, TreeBounds::LOOSE, definition)
             .map_err(refused)?;
         let kept = &mut self.kept;
@@ -152,7 +152,7 @@ impl World {
         let (clock, scope) = (self.clock.as_ref(), scope.as_str());
         let sealing = Sealing { registry, vault, clock, scope };
         let revise = nested::revise(&sealing, put, known, timeout_mins, &beat.nesting.trustor);
-        let revise = Revise { revisits, ..revise.map_err(refused)? };
+        let revise = Revise { options, ..revise.map_err(refused)? };
         beat.telling(sight, (&step, then), revise, "alice")
     }
 

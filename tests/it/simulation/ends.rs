@@ -151,7 +151,7 @@ impl World {
             definition.is_some_and(|it| it.deletion_policy == Deletion::Snapshot.word())
                 && is_gone(resource)
                 && resource.deleted_from.1 == Status::Complete
-                && !resource.retains
+                && !resource.options.retains
         };
         let copied = |resource: &Resource| {
             let id = resource.physical_id.as_ref()?;

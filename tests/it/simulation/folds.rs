@@ -147,7 +147,7 @@ pub(super) fn is_gone(resource: &Resource) -> bool {
 /// Whether a deletion leaves the object there.
 pub(super) fn leaves(resource: &Resource) -> bool {
     let policy = |it: &Definition| it.deletion_policy == Deletion::Retain.word();
-    resource.retains || resource.definition.as_ref().is_some_and(policy)
+    resource.options.retains || resource.definition.as_ref().is_some_and(policy)
 }
 
 /// What the cloud keeps of an incarnation's calls.
@@ -183,7 +183,7 @@ pub(super) fn resources_differ(live: &Resource, fold: &Resource) -> Option<Strin
         && (live.repetitions, live.traversal) == (fold.repetitions, fold.traversal)
         && (&live.signals, &live.hooks, live.hook, &live.replaces, &live.reality)
             == (&fold.signals, &fold.hooks, fold.hook, &fold.replaces, &fold.reality)
-        && (live.is_open, live.is_made, live.marked, live.retains, live.deleted_from)
-            == (fold.is_open, fold.is_made, fold.marked, fold.retains, fold.deleted_from);
+        && (live.is_open, live.is_made, live.marked, live.options, live.deleted_from)
+            == (fold.is_open, fold.is_made, fold.marked, fold.options, fold.deleted_from);
     (!same).then(|| format!("{} is not what its log says", live.name))
 }

@@ -4,7 +4,7 @@ use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::ResourceCommand;
 use hearth::actors::stack::{Create, Revise, Snapshot, StackCommand};
 use hearth::clock::Clock;
-use hearth::model::{Action, JsonMap, Refusal, StackId, Status, Trustor, taint};
+use hearth::model::{Action, JsonMap, Refusal, StackId, StackSettings, Status, Trustor, taint};
 use serde_json::Value;
 
 use super::template::Template;
@@ -20,7 +20,8 @@ impl World {
     ) -> Result<StackId, Refusal> {
         let id = StackId(self.clock.fresh_id());
         let revise = self.revise(id, template, disable_rollback)?;
-        self.bring_to_be(id, Revise { timeout_mins, ..revise }, None)
+        let settings = StackSettings { timeout_mins, ..revise.settings };
+        self.bring_to_be(id, Revise { settings, ..revise }, None)
     }
 
     /// Creates the stack `web` of what there is, by the names of its resources.
@@ -76,16 +77,13 @@ impl World {
         let (known, source) = self.prepare(id, template)?;
         Ok(Revise {
             from_rest: false,
-            observes: false,
-            revisits: false,
+            options: Default::default(),
             back_to: None,
             known,
             source,
             source_bytes: 0,
             parameters: JsonMap::new(),
-            tags: Vec::new(),
-            timeout_mins: None,
-            disable_rollback,
+            settings: StackSettings { disable_rollback, ..StackSettings::default() },
             trustor: Trustor::of("alice", Vec::new()),
             facade: serde_json::Value::Null,
             claim: None,

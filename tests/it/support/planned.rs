@@ -20,8 +20,10 @@ pub(crate) type Announced = Mutex<BTreeMap<StackId, (Preview, Stands)>>;
 type Asks = fn(&UpdateStack) -> bool;
 
 /// Updates that are not compared with their plans, and why.
-const UNSEEN: [(Asks, &str); 1] =
-    [(|ask| ask.observes, "a plan does not look at what was changed behind the stack's back")];
+const UNSEEN: [(Asks, &str); 1] = [(
+    |ask| ask.options.observes,
+    "a plan does not look at what was changed behind the stack's back",
+)];
 
 impl World {
     /// Updates a stack as it is asked; what happens is held to the plan.

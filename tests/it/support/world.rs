@@ -17,7 +17,7 @@ use hearth::events::vault::{Placed, Vault};
 use hearth::events::{Position, StreamId};
 use hearth::model::{
     AllowedTarget, Caller, CommandId, DriftEvery, Refusal, RequestId, Scope, Secret, StackId,
-    Status,
+    StackSettings, Status,
 };
 use hearth::openstack::{Cloud, CloudSettings, FetchBudget, Session, UserDomainSettings};
 use hearth::outlets::{Carrier, Notification, NotificationSettings, OutletParts, Outlets};
@@ -334,9 +334,7 @@ impl World {
         let ask = CreateStack {
             name: name.into(),
             source: StackSource { template, ..StackSource::default() },
-            timeout_mins: None,
-            disable_rollback,
-            tags: Vec::new(),
+            settings: StackSettings { disable_rollback, ..StackSettings::default() },
         };
         self.engine.create_stack(&self.requester(), ask).await
     }
@@ -347,13 +345,7 @@ impl World {
         name: &str,
         source: StackSource,
     ) -> Result<Accepted, Refusal> {
-        let ask = CreateStack {
-            name: name.into(),
-            source,
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
-        };
+        let ask = CreateStack { name: name.into(), source, settings: Default::default() };
         self.engine.create_stack(&self.requester(), ask).await
     }
 
@@ -374,9 +366,7 @@ impl World {
                 files: BTreeMap::from([("behind.yaml".to_owned(), behind.to_string())]),
                 ..StackSource::default()
             },
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
+            settings: Default::default(),
         };
         self.engine.create_stack(&self.requester(), ask).await.unwrap()
     }

@@ -6,7 +6,7 @@ use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEf
 use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
-use crate::model::{Action, Refusal, ResourceName, Status, TraversalId};
+use crate::model::{Action, Refusal, ResourceName, Status, TraversalId, TraversalOptions};
 
 impl Decider<'_> {
     pub(in crate::actors::resource) fn act(&mut self, act: Box<Act>) -> Decision<Resource> {
@@ -83,11 +83,11 @@ impl Decider<'_> {
     }
 
     fn act_started(&self, act: &Act) -> ActionStarted {
-        let type_name = self.type_name_or(&act.type_name);
-        ActionStarted {
-            deadline: act.deadline,
-            ..started(act.action, act.traversal, &act.stack, &self.name, &type_name, &act.trustor)
-        }
+        let (name, type_name) = (&self.name, self.type_name_or(&act.type_name));
+        let Act { action, traversal, stack, deadline, trustor, .. } = act;
+        let options = TraversalOptions::default();
+        let started = started(*action, *traversal, stack, name, &type_name, trustor, options);
+        ActionStarted { deadline: *deadline, ..started }
     }
 
     /// A check of a type that has none: said once, after a look at what differs.

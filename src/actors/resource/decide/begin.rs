@@ -14,12 +14,11 @@ pub(in crate::actors::resource) fn nests(definition: &Definition, knowledge: &Kn
 
 /// The action begins, so far without a definition.
 pub(super) fn begun(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
-    let Converge { traversal, stack, name, trustor, .. } = converge;
+    let Converge { traversal, stack, name, trustor, options, .. } = converge;
     ActionStarted {
         deadline: converge.deadline,
         hooks: Resource::hooks_behind(action, converge.stack_action, &converge.hooks),
-        observes: converge.observes,
         replaces: converge.replaces.clone(),
-        ..started(action, *traversal, stack, name, type_name, trustor)
+        ..started(action, *traversal, stack, name, type_name, trustor, *options)
     }
 }

@@ -39,12 +39,12 @@ impl Decider<'_> {
             }
         }
         let type_name = self.type_name_or(&clean_up.type_name);
-        let CleanUp { stack, trustor, stack_action, hooks, .. } = &clean_up;
+        let CleanUp { stack, trustor, stack_action, hooks, options, .. } = &clean_up;
+        let (name, action) = (&self.name, Action::Delete);
         Self::and_proceed(Decision::record(ActionStarted {
             deadline: clean_up.deadline,
-            hooks: Resource::hooks_behind(Action::Delete, *stack_action, hooks),
-            retains: clean_up.retains,
-            ..started(Action::Delete, traversal, stack, &self.name, &type_name, trustor)
+            hooks: Resource::hooks_behind(action, *stack_action, hooks),
+            ..started(action, traversal, stack, name, &type_name, trustor, *options)
         }))
     }
 }

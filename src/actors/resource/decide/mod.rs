@@ -20,10 +20,9 @@ mod signal;
 
 use super::command::StackIdentity;
 use crate::events::resource::ActionStarted;
-use crate::model::{Action, ResourceName, TraversalId, Trustor};
+use crate::model::{Action, ResourceName, TraversalId, TraversalOptions, Trustor};
 
-/// The start of an action that keeps the definition, waits at no hook and leaves what there is to
-/// the deletion policy.
+/// The start of an action that keeps the definition and waits at no hook.
 fn started(
     action: Action,
     traversal: TraversalId,
@@ -31,6 +30,7 @@ fn started(
     name: &ResourceName,
     type_name: &str,
     trustor: &Trustor,
+    options: TraversalOptions,
 ) -> ActionStarted {
     ActionStarted {
         action,
@@ -45,8 +45,8 @@ fn started(
         user_id: trustor.user_id.clone(),
         roles: trustor.roles.clone(),
         hooks: Vec::new(),
-        observes: false,
+        observes: options.observes,
         replaces: Vec::new(),
-        retains: false,
+        retains: options.retains,
     }
 }

@@ -12,7 +12,7 @@ use crate::resource_types::Reality;
 impl Decider<'_> {
     /// The look that the update waits for; `None` where none is wanted, or it was taken.
     pub(super) fn look_at_reality(&mut self, converge: &Converge) -> Option<Decision<Resource>> {
-        let wanted = converge.observes_as(self.knowledge);
+        let wanted = self.knowledge.observes(converge.options);
         let stands = self.status != Status::Failed && self.action != Action::Delete;
         if !wanted || !stands {
             return None;
@@ -131,13 +131,6 @@ impl Resource {
     }
 }
 
-impl Converge {
-    /// Whether to compare with what there is in the cloud.
-    pub(super) fn observes_as(&self, knowledge: &Knowledge) -> bool {
-        self.observes || knowledge.observe_on_update
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -154,7 +147,7 @@ mod tests {
         let ResourceCommand::Converge(mut converge) = test_resource(number, value) else {
             panic!("another command")
         };
-        converge.observes = true;
+        converge.options.observes = true;
         ResourceCommand::Converge(converge)
     }
 

@@ -11,7 +11,7 @@ use crate::actors::shell::Decision;
 use crate::events::resource::{CallIntended, Definition, Step};
 use crate::model::sizes::REASON;
 use crate::model::taint::{mask_repeated, plain_map};
-use crate::model::{Action, TraversalId};
+use crate::model::{Action, TraversalId, TraversalOptions};
 use crate::resource_types::{Attempt, Work};
 
 impl Decider<'_> {
@@ -196,7 +196,7 @@ impl Resource {
         let by_policy =
             definition.deletion_policy.eq_ignore_ascii_case("Retain") && !self.repeats_create();
         // A child stack is abandoned in its turn.
-        let retained = if self.retains { !nests } else { by_policy };
+        let retained = if self.options.retains { !nests } else { by_policy };
         let is_begun = has_no_id && self.deleted_from.0 != Action::Init;
         let empty = self.physical_id.is_none() && self.data.is_empty() && !nests && !is_begun;
         let open = self.is_open || self.awaits_answer();
@@ -243,7 +243,8 @@ impl Resource {
             traversal,
             revision: definition.revision,
             repetition: self.repetitions,
-            observes: self.observes,
+            // A child that stays is abandoned by a command of its own.
+            options: TraversalOptions { retains: false, ..self.options },
             properties: definition.properties.clone(),
             metadata: definition.metadata.clone(),
             trustor: self.trustor.clone(),

@@ -66,11 +66,9 @@ impl Decider<'_> {
     /// A further action of the same traversal.
     fn started_again(&self, action: Action) -> Option<ActionStarted> {
         let (stack, name, type_name) = (self.stack.as_ref()?, &self.name, &self.type_name);
-        Some(ActionStarted {
-            hooks: self.hooks.clone(),
-            observes: self.observes,
-            ..started(action, self.traversal?, stack, name, type_name, &self.trustor)
-        })
+        let (traversal, trustor, hooks) = (self.traversal?, &self.trustor, self.hooks.clone());
+        let started = started(action, traversal, stack, name, type_name, trustor, self.options);
+        Some(ActionStarted { hooks, ..started })
     }
 }
 

@@ -139,7 +139,7 @@ impl Decider<'_> {
                         trustor: self.acting(),
                         stack_action: traversal.action,
                         hooks: self.hooks(&row.name),
-                        retains: traversal.retains,
+                        options: traversal.options,
                     }),
                 })
             }
@@ -192,8 +192,7 @@ impl Decider<'_> {
                 trustor: self.acting(),
                 observed_signals: self.view().signals_observed_by(name, self.knowledge),
                 stack_action: self.action,
-                observes: traversal.is_some_and(|traversal| traversal.observes),
-                revisits: traversal.is_some_and(|traversal| traversal.revisits),
+                options: traversal.map(|traversal| traversal.options).unwrap_or_default(),
                 hooks: self.hooks(name),
                 restricted: self
                     .view()

@@ -7,7 +7,7 @@ use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
 use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::TraversalStarted;
-use crate::model::{Action, Refusal, Status, Trustor};
+use crate::model::{Action, Refusal, Status, TraversalOptions, Trustor};
 
 impl Decider<'_> {
     pub(in crate::actors::stack) fn delete(
@@ -19,7 +19,7 @@ impl Decider<'_> {
         let Some(newest) = self.revision().cloned() else { return Ok(Decision::nothing()) };
         let mut decision = Decision::nothing();
         let started = TraversalStarted {
-            retains,
+            options: TraversalOptions { retains, ..TraversalOptions::default() },
             trustor: trustor.clone(),
             ..self.traversal_of(Action::Delete, &newest, None)
         };

@@ -37,9 +37,7 @@ impl Stack {
                     description: output.description,
                 })
                 .collect(),
-            tags: revise.tags.clone(),
-            timeout_mins: revise.timeout_mins,
-            disable_rollback: revise.disable_rollback,
+            settings: revise.settings.clone(),
             back_to: revise.back_to,
             adopts: None,
             user_id: Some(revise.trustor.user_id.clone()),

@@ -42,10 +42,12 @@ impl Decider<'_> {
     /// Something failed: nothing further starts, and a create or update goes back where asked.
     pub(super) fn fail(&self, reason: String) -> Decision<Stack> {
         let decision = self.ending(self.settled(Status::Failed, reason));
-        let goes_back = matches!(
+        let is_change = matches!(
             self.action,
             Action::Create | Action::Adopt | Action::Update | Action::Restore
-        ) && self.revision().is_some_and(|newest| !newest.disable_rollback);
+        );
+        let goes_back =
+            is_change && self.revision().is_some_and(|newest| !newest.settings.disable_rollback);
         match goes_back {
             true => self.roll_back(decision),
             false => self.and_deferred(decision),
@@ -78,7 +80,7 @@ impl Decider<'_> {
             started.rows = None;
         }
         // What could not be adopted is somebody else's still.
-        started.retains = self.action == Action::Adopt;
+        started.options.retains = self.action == Action::Adopt;
         let deadline = Stack::deadline_of(&started);
         decision
             .and_record(accepted)

@@ -8,7 +8,7 @@ use crate::actors::stack::command::StackEffect;
 use crate::actors::stack::known::Known;
 use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::{Node, RevisionAccepted, TraversalStarted};
-use crate::model::{Action, ResourceId, TraversalId, Trustor};
+use crate::model::{Action, ResourceId, TraversalId, TraversalOptions, Trustor};
 
 impl Decider<'_> {
     /// A traversal towards a revision, or away from everything (`None`).
@@ -32,7 +32,7 @@ impl Decider<'_> {
                 })
             })
         });
-        let timeout = match accepted.timeout_mins {
+        let timeout = match accepted.settings.timeout_mins {
             Some(minutes) => TimeDelta::minutes(i64::from(minutes)),
             None => {
                 TimeDelta::from_std(self.knowledge.stack_action_timeout).unwrap_or(TimeDelta::MAX)
@@ -45,9 +45,7 @@ impl Decider<'_> {
             nodes: nodes.collect(),
             rows: self.in_progress().then(|| self.view().current_rows().cloned().collect()),
             deadline: self.moment.now.checked_add_signed(timeout),
-            observes: false,
-            revisits: false,
-            retains: false,
+            options: TraversalOptions::default(),
             trustor: None,
         }
     }

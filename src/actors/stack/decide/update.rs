@@ -38,8 +38,7 @@ impl Decider<'_> {
         let revision = StackRevision(self.alive()? + 1);
         let accepted = Stack::accepted(revision, action, &revise, self.knowledge);
         let started = TraversalStarted {
-            observes: revise.observes,
-            revisits: revise.revisits,
+            options: revise.options,
             ..self.traversal_of(action, &accepted, Some(&revise.known))
         };
         self.working.know_definition(self.state, revision, revise.known.clone());

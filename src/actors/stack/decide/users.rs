@@ -21,7 +21,7 @@ impl Decider<'_> {
 
     /// The project that is to go before the stack is gone.
     pub(super) fn drop_user_project(&mut self) -> Option<StackEffect> {
-        let retains = self.traversal.as_ref().is_some_and(|traversal| traversal.retains);
+        let retains = self.traversal.as_ref().is_some_and(|traversal| traversal.options.retains);
         let goes = self.action == Action::Delete && !retains && !self.working.drops_users;
         let project_id = self.user_project.clone().filter(|_| goes)?;
         self.working.drops_users = true;

@@ -13,7 +13,7 @@ use crate::api::error::Fault;
 use crate::api::request::Body;
 use crate::api::url::{Links, link};
 use crate::api::v1::{Answer, State, answer_large, once, requester, seen, writer};
-use crate::model::{JsonMap, StackName};
+use crate::model::{JsonMap, StackName, StackSettings};
 use crate::resource_types::python;
 use crate::template::StackSource;
 
@@ -97,8 +97,6 @@ pub(in crate::api) async fn read(
             parameters: merged.parameters,
             ..StackSource::default()
         },
-        timeout_mins: handling.timeout_mins,
-        disable_rollback: handling.disable_rollback.unwrap_or(true),
-        tags: handling.tags.unwrap_or_default(),
+        settings: handling.settings.over(StackSettings::default()),
     })
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use super::view::add_definition;
+use super::view::{add_definition, add_settings};
 use crate::actors::previewed::{Preview, PreviewedResource};
 use crate::actors::{CreateStack, RequestContext};
 use crate::api::ApiState;
@@ -61,9 +61,7 @@ pub(super) fn of_create(
     view.insert("links".into(), json!([link(&href, "self")]));
     view.insert("stack_name".into(), ask.name.as_str().into());
     add_definition(&mut view, &plan.description, plan.parameters.clone());
-    view.insert("disable_rollback".into(), ask.disable_rollback.into());
-    view.insert("timeout_mins".into(), ask.timeout_mins.into());
-    view.insert("tags".into(), json!(ask.tags));
+    add_settings(&mut view, &ask.settings);
     view.insert("creation_time".into(), time(now).into());
     view.insert("updated_time".into(), Value::Null);
     view.insert("deletion_time".into(), Value::Null);

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::container::add_files;
-use crate::actors::RequestContext;
+use crate::actors::{RequestContext, SettingsGiven};
 use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
-use crate::model::{JsonMap, ProjectId};
+use crate::model::{JsonMap, ProjectId, TraversalOptions};
 use crate::template::{EnvironmentMerged, EnvironmentSent};
 
 /// What is read and not passed on: other keys are tolerated, as in Heat.
@@ -210,23 +210,24 @@ async fn template(
 
 /// How a stack is to be handled, as far as the client says.
 pub(super) struct Handling {
-    pub(super) timeout_mins: Option<u32>,
-    pub(super) disable_rollback: Option<bool>,
-    pub(super) converge: Option<bool>,
-    pub(super) tags: Option<Vec<String>>,
+    pub(super) settings: SettingsGiven,
+    pub(super) options: TraversalOptions,
 }
 
 impl Handling {
     pub(super) fn read(body: &JsonMap) -> Result<Self, Fault> {
+        let observes = truth(body, "converge")?.unwrap_or(false);
         Ok(Self {
-            timeout_mins: timeout(body)?,
-            disable_rollback: truth(body, "disable_rollback")?,
-            converge: truth(body, "converge")?,
-            tags: match given(body, "tags") {
-                None => None,
-                Some(Value::String(text)) => Some(tags(text)?),
-                Some(_) => return Err(Fault::new("AttributeError", "tags must be text")),
+            settings: SettingsGiven {
+                timeout_mins: timeout(body)?,
+                disable_rollback: truth(body, "disable_rollback")?,
+                tags: match given(body, "tags") {
+                    None => None,
+                    Some(Value::String(text)) => Some(tags(text)?),
+                    Some(_) => return Err(Fault::new("AttributeError", "tags must be text")),
+                },
             },
+            options: TraversalOptions { observes, ..TraversalOptions::default() },
         })
     }
 }

@@ -145,10 +145,8 @@ pub(in crate::api) async fn read(
             Existing::Kept => cleared(body)?,
             Existing::Forgotten => Vec::new(),
         },
-        observes: handling.converge.unwrap_or(false),
-        timeout_mins: handling.timeout_mins,
-        disable_rollback: handling.disable_rollback,
-        tags: handling.tags,
+        options: handling.options,
+        settings: handling.settings,
         back_to: None,
     })
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::url::{Links, link};
 use crate::api::v1::time;
-use crate::model::JsonMap;
+use crate::model::{JsonMap, StackSettings};
 use crate::projections::{StackRow, StackShown};
 
 /// What Heat says of a template that says nothing of itself.
@@ -23,8 +23,8 @@ pub(super) fn listed(links: &Links, stack: &StackRow, with_project: bool) -> Val
     add_state(&mut view, stack);
     add_times(&mut view, stack);
     add_owner(&mut view, stack);
-    let tags = if stack.tags.is_empty() { Value::Null } else { json!(stack.tags) };
-    view.insert("tags".into(), tags);
+    let tags = Some(&stack.settings.tags).filter(|tags| !tags.is_empty());
+    view.insert("tags".into(), json!(tags));
     Value::Object(view)
 }
 
@@ -40,9 +40,7 @@ pub(super) fn shown(links: &Links, shown: &StackShown, outputs: Option<Vec<Value
     let parameters =
         shown.revision.as_ref().map_or_else(JsonMap::new, |revision| revision.parameters.clone());
     add_definition(&mut view, description, parameters);
-    view.insert("disable_rollback".into(), stack.disable_rollback.into());
-    view.insert("timeout_mins".into(), stack.timeout_mins.into());
-    view.insert("tags".into(), json!(stack.tags));
+    add_settings(&mut view, &stack.settings);
     add_state(&mut view, stack);
     add_times(&mut view, stack);
     add_owner(&mut view, stack);
@@ -60,6 +58,12 @@ pub(super) fn add_definition(view: &mut JsonMap, description: &str, parameters: 
     view.insert("parameters".into(), Value::Object(parameters));
     view.insert("notification_topics".into(), json!([]));
     view.insert("capabilities".into(), json!([]));
+}
+
+pub(super) fn add_settings(view: &mut JsonMap, settings: &StackSettings) {
+    view.insert("disable_rollback".into(), settings.disable_rollback.into());
+    view.insert("timeout_mins".into(), settings.timeout_mins.into());
+    view.insert("tags".into(), json!(settings.tags));
 }
 
 fn add_state(view: &mut JsonMap, stack: &StackRow) {

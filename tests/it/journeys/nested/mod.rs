@@ -55,9 +55,7 @@ impl Nest {
                 files: self.files(),
                 ..StackSource::default()
             },
-            timeout_mins: None,
-            disable_rollback: true,
-            tags: Vec::new(),
+            settings: Default::default(),
         }
     }
 
@@ -274,7 +272,7 @@ async fn a_failed_update_is_rolled_back_in_the_child() {
     let world = ground.start().await;
     let first = Nest { value: "one", file: plain_file() };
     let mut ask = first.ask();
-    ask.disable_rollback = false;
+    ask.settings.disable_rollback = false;
     let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
     world.settled(&web).await;
     let child = children(&world).await[0].id;
@@ -341,7 +339,7 @@ async fn templates_nest_five_deep_and_no_deeper() {
         let template = level("1.yaml");
         let source = StackSource { template, files, ..StackSource::default() };
         let name = format!("deep{levels}").as_str().into();
-        CreateStack { name, source, timeout_mins: None, disable_rollback: true, tags: Vec::new() }
+        CreateStack { name, source, settings: Default::default() }
     };
     let web = world.engine.create_stack(&world.requester(), deep(5)).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
