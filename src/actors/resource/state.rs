@@ -56,7 +56,8 @@ pub struct Resource {
     pub physical_id: Option<String>,
     /// Few entries: a map that is a tree takes a kilobyte for the first.
     pub data: JsonMap,
-    pub attributes: JsonMap,
+    /// Shared with what its stack knows of it.
+    pub attributes: Arc<JsonMap>,
     /// A create or a delete was given up without the answer to its call.
     pub is_open: bool,
     /// When the call that is open was last made.
