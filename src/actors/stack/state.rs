@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 
 use super::command::{StackCommand, StackEffect};
 use super::known::Known;
+use super::reports::Reports;
 use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Deciding, Decision};
 use crate::actors::sourced::Sourced;
@@ -113,7 +114,7 @@ pub struct Working {
     /// Definitions and graphs by the origin of their revision.
     pub(super) definitions: HashMap<StackRevision, Arc<Known>>,
     /// The newest word of each incarnation.
-    pub(super) reports: HashMap<ResourceId, Report>,
+    pub(super) reports: Reports,
     /// Incarnations that were given a task in a traversal and have not reported its end.
     pub(super) told: HashMap<ResourceId, (ResourceName, TraversalId)>,
     /// `rows`, as the tasks of the traversal under way have changed them.
@@ -145,7 +146,7 @@ impl Working {
 
     /// Hands over how a resource stands, before the stack goes on.
     pub fn know_report(&mut self, report: Report) {
-        self.reports.insert(report.id, report);
+        self.reports.insert(Box::new(report));
     }
 }
 
@@ -485,7 +486,7 @@ impl Decider<'_> {
                 true => Ok(Decision::nothing()),
                 false => Ok(Decision::record(*looked)),
             },
-            StackCommand::Report(report) => Ok(self.reported(*report)),
+            StackCommand::Report(report) => Ok(self.reported(report)),
             StackCommand::Advance => {
                 self.working.pauses = false;
                 Ok(self.advance())
