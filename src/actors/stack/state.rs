@@ -55,7 +55,7 @@ pub struct Traversal {
     /// The incarnation that each resource of the revision has now.
     pub nodes: IndexMap<ResourceName, ResourceId>,
     pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
-    /// The incarnations that existed when it started.
+    /// The incarnations that existed when it started, until it has settled.
     pub existing: Vec<Existing>,
     /// In whose name.
     pub trustor: Trustor,
@@ -142,6 +142,14 @@ impl Working {
     pub(in crate::actors) fn forget_definitions(&mut self, stack: &Stack) {
         let needed = stack.origins_needed();
         self.definitions.retain(|origin, _| needed.contains(origin));
+    }
+
+    /// Lets go of what only a traversal under way needs.
+    pub(in crate::actors) fn forget_traversal(&mut self) {
+        if self.traversing.take().is_some() {
+            self.tasks = None;
+            self.rows = IndexMap::default();
+        }
     }
 
     /// Hands over how a resource stands, before the stack goes on.
@@ -432,6 +440,7 @@ impl Aggregate for Stack {
                         None => self.rows_of(&traversal),
                     };
                     traversal.settled = true;
+                    traversal.existing = Vec::new();
                     self.traversal = Some(traversal);
                 }
             }
