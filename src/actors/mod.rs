@@ -22,6 +22,7 @@ mod exposure;
 mod fetch;
 mod history;
 mod measures;
+mod nest;
 pub mod nested;
 mod once;
 pub mod plan;

@@ -12,6 +12,7 @@ use tracing::warn;
 
 use super::claims::Claimant;
 use super::executor;
+use super::nest::{Busy, Nest};
 use super::nested::{self, ChildBeat};
 use super::resource::{
     Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect, Working,
@@ -38,6 +39,10 @@ pub struct ResourceLinks {
     pub(super) awaiting: Vec<(CommandId, oneshot::Sender<Adjusted>)>,
     /// The pause that runs.
     pub(super) later: Option<SpawnHandle>,
+    /// Whether anything is on its way.
+    pub(super) busy: Busy,
+    /// Where it rests.
+    pub(super) nest: Nest,
 }
 
 /// Ends an actor whose stack breaks off or rests.
@@ -51,6 +56,43 @@ impl Handler<Halt> for Shell<Resource> {
     fn handle(&mut self, _: Halt, ctx: &mut Context<Self>) {
         ctx.stop();
     }
+}
+
+/// Answered once what the resource was told before is on its way.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct TakenUp;
+
+impl Handler<TakenUp> for Shell<Resource> {
+    type Result = ();
+
+    fn handle(&mut self, _: TakenUp, _ctx: &mut Context<Self>) {}
+}
+
+/// Sent by a resource to itself: it goes to rest, if there is still nothing left to do.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Rest;
+
+impl Handler<Rest> for Shell<Resource> {
+    type Result = ();
+
+    fn handle(&mut self, _: Rest, ctx: &mut Context<Self>) {
+        if !is_idle(self) {
+            return;
+        }
+        if let Some((resource, head)) = self.take_machine() {
+            self.links.nest.rest(resource.id, resource, head);
+        }
+        ctx.stop();
+    }
+}
+
+/// Whether nothing is left to do and nothing on its way.
+fn is_idle(shell: &Shell<Resource>) -> bool {
+    shell.machine.may_rest(&shell.working)
+        && shell.links.awaiting.is_empty()
+        && Arc::strong_count(&shell.links.busy) == 1
 }
 
 /// A child could not go on: its stack must be woken anew.
@@ -93,8 +135,11 @@ impl Inhabit for Resource {
         ctx.stop();
     }
 
-    fn rest(shell: &mut Shell<Self>, _ctx: &mut Context<Shell<Self>>) {
+    fn rest(shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>) {
         nested::answer_adjusted(shell);
+        if is_idle(shell) {
+            ctx.address().do_send(Rest);
+        }
     }
 
     fn perform(
@@ -107,6 +152,7 @@ impl Inhabit for Resource {
         let project = shell.machine.stack.as_ref().map(|stack| stack.project_id.clone());
         let project = project.unwrap_or_default();
         let behalf = behalf(shell);
+        let busy = shell.links.busy.clone();
         match effect {
             ResourceEffect::Report => {
                 let report = shell.machine.report(&shell.working, &Self::knowledge(&services));
@@ -142,6 +188,7 @@ impl Inhabit for Resource {
                 let meta = shell.meta().clone();
                 let claimant = Claimant::of(&shell.machine);
                 let call = async move {
+                    let _busy = busy;
                     if step.mutates && services.log.durable(at).await.is_err() {
                         // The intent was lost with its group; this actor is about to be dropped.
                         return None;
@@ -228,6 +275,7 @@ impl Inhabit for Resource {
             }
             ResourceEffect::SeeFailed { epoch, driver_type, subject, trustor } => {
                 let look = async move {
+                    let _busy = busy;
                     match reach(&services, &driver_type, &project, &trustor, behalf).await {
                         Ok((driver, session)) => {
                             let replaces =
@@ -243,6 +291,7 @@ impl Inhabit for Resource {
             }
             ResourceEffect::SeeReality { epoch, driver_type, subject, trustor } => {
                 let look = async move {
+                    let _busy = busy;
                     let reality =
                         reality(&services, &driver_type, &project, &trustor, behalf, &subject);
                     ResourceCommand::RealitySeen { epoch, reality: reality.await }
@@ -252,6 +301,7 @@ impl Inhabit for Resource {
             ResourceEffect::Size { adjust, driver_type, subject } => {
                 let id = adjust.id;
                 let look = async move {
+                    let _busy = busy;
                     let driver = services.registry.driver(&driver_type)?;
                     nested::size(&services, driver.as_ref(), &subject, &adjust.adjustment).await
                 };
@@ -270,6 +320,7 @@ impl Inhabit for Resource {
                 let id = signal.id;
                 let meta = shell.meta().clone();
                 let work = async move {
+                    let _busy = busy;
                     // The signal was lost with its group; this actor is about to be dropped.
                     services.log.durable(at).await.ok()?;
                     let reached = reach(&services, &driver_type, &project, &trustor, behalf).await;
@@ -328,6 +379,7 @@ impl Inhabit for Resource {
             }
             ResourceEffect::SeeChild { epoch, driver_type, subject, nesting } => {
                 let look = async move {
+                    let _busy = busy;
                     let driver = services.registry.driver(&driver_type);
                     let nests = driver.as_deref().and_then(|it| Some((it, it.nests()?)));
                     let differs = match nests {
@@ -352,11 +404,15 @@ impl Inhabit for Resource {
             }
             ResourceEffect::HaltChild { child } => {
                 let meta = shell.meta().clone();
-                let halt = async move { nested::halt(&services, child, &meta).await };
+                let halt = async move {
+                    let _busy = busy;
+                    nested::halt(&services, child, &meta).await;
+                };
                 ctx.spawn(halt.into_actor(shell));
             }
             ResourceEffect::Observe { epoch, driver_type, subject, wanted, trustor } => {
                 let look = async move {
+                    let _busy = busy;
                     let mut attributes = JsonMap::new();
                     if let Ok((driver, session)) =
                         reach(&services, &driver_type, &project, &trustor, behalf).await
@@ -381,7 +437,8 @@ fn come_back(
     command: ResourceCommand,
     ctx: &mut Context<Shell<Resource>>,
 ) {
-    ctx.address().do_send(shell.services.measures.ask(command, shell.meta().clone()));
+    let ask = shell.services.measures.ask(command, shell.meta().clone());
+    ctx.address().do_send(ask.holding(shell.links.busy.clone()));
 }
 
 fn come_back_with(

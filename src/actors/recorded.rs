@@ -29,7 +29,7 @@ impl Engine {
             let body = event.decode().map_err(|error| unreadable(&error))?;
             resource.apply(&body, event.at);
         }
-        let attributes = resource.attributes.into_iter();
-        Ok(attributes.map(|(name, value)| (name, Vault::masked(&value))).collect())
+        let attributes = resource.attributes.iter();
+        Ok(attributes.map(|(name, value)| (name.clone(), Vault::masked(value))).collect())
     }
 }

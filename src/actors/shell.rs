@@ -154,12 +154,14 @@ pub struct Ask<C: 'static> {
     pub expected: Vec<Expected>,
     /// Counts it until it is taken up.
     pub(super) waiting: Counted,
+    /// What is held until then.
+    holding: Option<Arc<()>>,
 }
 
 impl Measures {
     /// A command that goes to an actor, counted until that takes it up.
     pub(super) fn ask<C>(&self, command: C, meta: Arc<Meta>) -> Ask<C> {
-        Ask { command, meta, expected: Vec::new(), waiting: self.waiting() }
+        Ask { command, meta, expected: Vec::new(), waiting: self.waiting(), holding: None }
     }
 }
 
@@ -167,6 +169,11 @@ impl<C> Ask<C> {
     /// The command, to be decided only where the stream ends as expected.
     pub(super) fn expecting(self, expected: Vec<Expected>) -> Self {
         Self { expected, ..self }
+    }
+
+    /// The command, holding this until it is taken up.
+    pub(super) fn holding(self, held: Arc<()>) -> Self {
+        Self { holding: Some(held), ..self }
     }
 }
 
@@ -301,6 +308,11 @@ impl<A: Inhabit> Shell<A> {
     /// Who asked last.
     pub fn meta(&self) -> &Arc<Meta> {
         &self.meta
+    }
+
+    /// Takes out what the log says, and where that ends, of an actor that ends.
+    pub(super) fn take_machine(&mut self) -> Option<(A, Head)> {
+        Some((std::mem::take(&mut self.machine), self.head?))
     }
 
     fn receipt_of(&self, meta: &Meta) -> Option<Receipt> {
@@ -493,7 +505,7 @@ impl<A: Inhabit> Handler<Ask<A::Command>> for Shell<A> {
     type Result = AtomicResponse<Self, Result<Receipt, Refusal>>;
 
     fn handle(&mut self, ask: Ask<A::Command>, ctx: &mut Context<Self>) -> Self::Result {
-        drop(ask.waiting);
+        drop((ask.waiting, ask.holding));
         if let Some(receipt) = self.receipt_of(&ask.meta)
             && A::answers_once(&ask.command)
         {

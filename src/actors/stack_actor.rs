@@ -16,9 +16,10 @@ use super::asks::{StackHead, StackSummary};
 use super::definition;
 use super::drop_snapshot::drop_snapshot;
 use super::executor;
+use super::nest::{Busy, Nest};
 use super::nested;
 use super::project::ProjectCommand;
-use super::provisioner::{ChildBroken, Halt, ResourceLinks};
+use super::provisioner::{ChildBroken, Halt, ResourceLinks, TakenUp};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Inhabit, Shell, Woken, fold};
@@ -43,9 +44,9 @@ const READS_AT_ONCE: usize = 16;
 /// What a stack's actor holds of others.
 #[derive(Default)]
 pub struct StackLinks {
-    children: HashMap<ResourceId, Addr<Shell<Resource>>>,
-    /// Resources that were read back and have not been told anything yet.
-    parked: HashMap<ResourceId, Box<(Resource, Head)>>,
+    nest: Nest,
+    /// The resource that was told something last.
+    told_last: Option<Addr<Shell<Resource>>>,
     /// Who waits for the end of the action under way.
     pub(super) awaiting: Vec<oneshot::Sender<ChildEnd>>,
     deadline: Option<SpawnHandle>,
@@ -85,7 +86,7 @@ impl Inhabit for Stack {
             }
             let rows: Vec<_> = machine.rows.values().cloned().collect();
             let knowledge = Resource::knowledge(&services);
-            let mut parked = HashMap::new();
+            let mut resting = HashMap::new();
             for chunk in rows.chunks(READS_AT_ONCE) {
                 let read = chunk.iter().map(|row| read_resource(&services, row));
                 for found in futures::future::join_all(read).await {
@@ -95,10 +96,10 @@ impl Inhabit for Stack {
                     }
                     let report = resource.report(&Default::default(), &knowledge);
                     working.know_report(report);
-                    parked.insert(resource.id, Box::new((resource, head)));
+                    resting.insert(resource.id, Box::new((resource, head)));
                 }
             }
-            let link = move |links: &mut StackLinks| links.parked = parked;
+            let link = move |links: &mut StackLinks| links.nest = Nest::of(resting);
             Ok(Woken { machine, working, link: Box::new(link) })
         }
         .boxed()
@@ -126,11 +127,19 @@ impl Inhabit for Stack {
                 child(shell, id, &name, ctx);
             }
             StackEffect::TakeTurns => {
-                ctx.run_later(TURN_PAUSE, |shell, ctx| {
+                let last = shell.links.told_last.take();
+                let turns = async move {
+                    tokio::time::sleep(TURN_PAUSE).await;
+                    if let Some(last) = last {
+                        // One that broke off holds nobody up.
+                        let _ = last.send(TakenUp).await;
+                    }
+                };
+                ctx.spawn(turns.into_actor(shell).map(|(), shell, ctx| {
                     let command = StackCommand::Advance;
                     ctx.address()
                         .do_send(shell.services.measures.ask(command, shell.meta().clone()));
-                });
+                }));
             }
             StackEffect::Deadline { traversal, at: end } => {
                 note_size(shell);
@@ -204,6 +213,7 @@ impl Inhabit for Stack {
         }
         if is_idle(shell) {
             shell.working.forget_definitions(&shell.machine);
+            shell.working.forget_traversal();
             // What is canceled may still be polled once by actix, and come due: work that was
             // taken on meanwhile must not be left behind.
             let leave_idle = |shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>| {
@@ -247,9 +257,11 @@ const DELETION_PAUSES: [Duration; 4] = [
 /// The actor ends; its stack is woken anew when somebody asks for it.
 fn leave(shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
     shell.services.directory.forget_stack(shell.machine.id, &ctx.address());
-    for (id, child) in &shell.links.children {
-        child.do_send(Halt);
-        shell.services.claims.rest(*id);
+    for (id, child) in shell.links.nest.all() {
+        if let Some(child) = child {
+            child.do_send(Halt);
+        }
+        shell.services.claims.rest(id);
     }
     shell.links = StackLinks::default();
     ctx.stop();
@@ -271,39 +283,62 @@ fn tell(
     ctx: &mut Context<Shell<Stack>>,
 ) {
     let ask = shell.services.measures.ask(command, shell.meta().clone());
-    child(shell, id, name, ctx).do_send(ask);
+    let (child, busy) = child(shell, id, name, ctx);
+    child.do_send(ask.holding(busy));
+    shell.links.told_last = Some(child);
 }
 
-fn child<'a>(
-    shell: &'a mut Shell<Stack>,
+/// The actor of a resource, woken if it rests, and what keeps it from going to rest.
+fn child(
+    shell: &Shell<Stack>,
     id: ResourceId,
     name: &ResourceName,
     ctx: &Context<Shell<Stack>>,
-) -> &'a Addr<Shell<Resource>> {
-    let Shell { links, services, machine, working, .. } = shell;
-    let stack = StackView::of(machine, working);
-    let parked = &mut links.parked;
-    links.children.entry(id).or_insert_with(|| {
-        let known = parked.remove(&id).map(|known| {
-            let (machine, head) = *known;
-            // It goes on where it was as soon as it wakes, and must not take silence for an answer.
-            let observed = stack.signals_observed_by(&machine.name, &Stack::knowledge(services));
-            (machine, resource::Working::observing(observed), head)
-        });
-        let (machine, working, head) = known.unwrap_or_else(|| {
-            let fresh = Resource::named(id, name.clone());
-            (
-                fresh,
-                resource::Working::default(),
-                Head { next: 0, generation: *services.log.generation().borrow() },
-            )
-        });
-        let own = ResourceLinks { stack: Some(ctx.address()), ..ResourceLinks::default() };
-        let stream = StreamId::resource(id);
-        let seals = Seals::of(services.vault.clone(), stream.clone());
-        let seals = seals.scoped(StreamId::stack(stack.id));
-        Shell::awake(services.clone(), stream, (machine, working), own, (head, seals)).start()
-    })
+) -> (Addr<Shell<Resource>>, Busy) {
+    let (services, nest) = (&shell.services, &shell.links.nest);
+    if let Some(awake) = nest.awake(id) {
+        return awake;
+    }
+    let known = nest.take_resting(id).map(|known| {
+        let (machine, head) = *known;
+        // It goes on where it was as soon as it wakes, and must not take silence for an answer.
+        let observed = shell.view().signals_observed_by(&machine.name, &Stack::knowledge(services));
+        (machine, resource::Working::observing(observed), head)
+    });
+    let (machine, working, head) = known.unwrap_or_else(|| {
+        let fresh = Resource::named(id, name.clone());
+        (
+            fresh,
+            resource::Working::default(),
+            Head { next: 0, generation: *services.log.generation().borrow() },
+        )
+    });
+    let busy = Busy::default();
+    let own = ResourceLinks {
+        stack: Some(ctx.address()),
+        busy: busy.clone(),
+        nest: nest.clone(),
+        ..ResourceLinks::default()
+    };
+    let stream = StreamId::resource(id);
+    let seals = Seals::of(services.vault.clone(), stream.clone());
+    let seals = seals.scoped(StreamId::stack(shell.machine.id));
+    let actor = Shell::awake(services.clone(), stream, (machine, working), own, (head, seals));
+    let address = actor.start();
+    nest.wake(id, address.clone(), &busy);
+    (address, busy)
+}
+
+/// The same for others, who may send to it whenever they like.
+fn child_of_others(
+    shell: &Shell<Stack>,
+    id: ResourceId,
+    name: &ResourceName,
+    ctx: &Context<Shell<Stack>>,
+) -> Addr<Shell<Resource>> {
+    let (child, _busy) = child(shell, id, name, ctx);
+    shell.links.nest.keep_awake(id);
+    child
 }
 
 /// Asks for the actor of the incarnation that counts for a name.
@@ -316,7 +351,7 @@ impl Handler<ResourceNamed> for Shell<Stack> {
 
     fn handle(&mut self, named: ResourceNamed, ctx: &mut Context<Self>) -> Self::Result {
         let id = self.view().incarnation(&named.0)?;
-        Some(child(self, id, &named.0, ctx).clone())
+        Some(child_of_others(self, id, &named.0, ctx))
     }
 }
 
@@ -384,7 +419,7 @@ impl Handler<ResourceReferred> for Shell<Stack> {
 
     fn handle(&mut self, referred: ResourceReferred, ctx: &mut Context<Self>) -> Self::Result {
         let (name, id) = self.view().referred(&referred.0)?;
-        Some(child(self, id, &name, ctx).clone())
+        Some(child_of_others(self, id, &name, ctx))
     }
 }
 

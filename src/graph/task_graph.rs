@@ -86,6 +86,7 @@ impl TaskGraph {
             return;
         }
         self.open -= 1;
+        let before = self.ready.len();
         for next in self.graph.neighbors_directed(node, petgraph::Outgoing) {
             let waiting = &mut self.waiting[next.index()];
             *waiting -= 1;
@@ -93,7 +94,9 @@ impl TaskGraph {
                 self.ready.push(next);
             }
         }
-        self.ready.sort_unstable();
+        if self.ready.len() > before {
+            self.ready.sort_unstable();
+        }
     }
 
     /// Whether a task is done.

@@ -1,6 +1,7 @@
 //! What a resource is asked to do, and what it does in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -281,7 +282,7 @@ pub struct Report {
     /// What `get_resource` gives; sealed where it is a secret.
     pub reference: Option<Value>,
     /// As observed; leaves that hold a secret are sealed.
-    pub attributes: JsonMap,
+    pub attributes: Arc<JsonMap>,
     pub created_at: DateTime<Utc>,
     pub changed_at: DateTime<Utc>,
     /// The signals that it has got, where others may wait for them; sealed where secret.

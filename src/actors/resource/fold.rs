@@ -1,6 +1,7 @@
 //! What each event makes of a resource, and which decision each command is for.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -83,7 +84,7 @@ impl Aggregate for Resource {
                 self.changed_at = at;
             }
             ResourceEvent::AttributesObserved(observed) => {
-                self.attributes.extend(observed.attributes.clone());
+                Arc::make_mut(&mut self.attributes).extend(observed.attributes.clone());
             }
             ResourceEvent::RealityObserved(observed) => {
                 self.reality = Some(Box::new(observed.clone()));
@@ -122,7 +123,7 @@ impl Aggregate for Resource {
                 self.signals_open.retain(|taken| taken.signal != handled.signal);
                 self.keep_signals(&handled.metadata);
                 self.take_data(&handled.data);
-                self.attributes.extend(handled.attributes.clone());
+                Arc::make_mut(&mut self.attributes).extend(handled.attributes.clone());
                 self.handled = Some((handled.signal, handled.error.clone()));
             }
             ResourceEvent::AnswersKept(_) | ResourceEvent::Remarked(_) => {}
@@ -148,7 +149,7 @@ impl Aggregate for Resource {
                     self.target = None;
                 }
                 if complete && settled.action != Action::Delete {
-                    self.attributes = settled.attributes.clone();
+                    self.attributes = Arc::new(settled.attributes.clone());
                     if let Some(reached) = self.target.take() {
                         self.definition = Some(*reached);
                         self.attempted = None;

@@ -64,7 +64,8 @@ pub struct Resource {
     pub physical_id: Option<String>,
     /// Few entries: a map that is a tree takes a kilobyte for the first.
     pub data: JsonMap,
-    pub attributes: JsonMap,
+    /// Shared with what its stack knows of it.
+    pub attributes: Arc<JsonMap>,
     /// A create or a delete was given up without the answer to its call.
     pub is_open: bool,
     /// When the call that is open was last made.
@@ -157,6 +158,13 @@ impl Working {
     pub fn observing(observed_signals: Vec<ObservedSignals>) -> Self {
         Self { observed_signals, ..Self::default() }
     }
+
+    /// Whether nothing waits in it.
+    fn is_empty(&self) -> bool {
+        let waits = self.queued.is_some() || self.held.is_some() || self.checking.is_some();
+        let looks = self.looking.is_some() || self.hearing.is_some() || self.adjusting.is_some();
+        !waits && !looks && !self.changing && self.cancel.is_none()
+    }
 }
 
 /// A decision of a resource.
@@ -178,6 +186,11 @@ impl Resource {
     /// A resource that has the name that its stack gave it.
     pub fn named(id: ResourceId, name: ResourceName) -> Self {
         Self { id, name, ..Self::default() }
+    }
+
+    /// Whether its actor has nothing to wait for: what comes next, its stack tells it.
+    pub(in crate::actors) fn may_rest(&self, working: &Working) -> bool {
+        !self.in_progress() && !self.waits() && self.signals_open.is_empty() && working.is_empty()
     }
 
     /// Whether an action is under way, or the pause before a create is repeated.

@@ -1,6 +1,7 @@
 //! A definition as a traversal needs it: read once, with what is asked of it over and over.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use crate::events::resource::Definition;
 use crate::graph::Dependencies;
@@ -14,6 +15,7 @@ pub struct Known {
     pub definition: StackDefinition,
     pub dependencies: Dependencies,
     reads: HashMap<ResourceName, Vec<String>>,
+    hearers: OnceLock<Vec<ResourceName>>,
 }
 
 impl Known {
@@ -23,12 +25,24 @@ impl Known {
         for (resource, attribute) in definition.attributes_read() {
             reads.entry(resource).or_default().push(attribute);
         }
-        Self { definition, dependencies, reads }
+        Self { definition, dependencies, reads, hearers: OnceLock::new() }
     }
 
     /// The attributes of a resource that the template reads.
     pub fn reads(&self, name: &ResourceName) -> Vec<String> {
         self.reads.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The resources whose types wait for signals to others.
+    pub(super) fn hearers(&self, registry: &Registry) -> &[ResourceName] {
+        self.hearers.get_or_init(|| {
+            let resources = self.definition.resources().iter();
+            let hears = |type_name: &str| {
+                registry.driver(type_name).is_some_and(|it| it.program().observes_signals())
+            };
+            let hearers = resources.filter(|(_, declared)| hears(&declared.type_name));
+            hearers.map(|(name, _)| name.clone()).collect()
+        })
     }
 
     /// The type of a resource as the template says it.

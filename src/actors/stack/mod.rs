@@ -5,6 +5,7 @@ mod command;
 mod decide;
 mod known;
 mod recover;
+mod reports;
 mod seen;
 mod state;
 mod values;

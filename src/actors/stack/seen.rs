@@ -9,8 +9,7 @@ use super::known::Known;
 use super::state::Knowledge;
 use super::values::Values;
 use super::view::StackView;
-use crate::actors::resource::Report;
-use crate::model::{Action, ResourceId, Status};
+use crate::model::{Action, Status};
 use crate::resource_types::child::{ChildSeen, MemberSeen, REFERENCE};
 
 /// How a child's action ended.
@@ -74,8 +73,8 @@ impl StackView<'_> {
         let failed = |status| status == Status::Failed;
         let nodes = self.traversal.iter().flat_map(|traversal| traversal.nodes.values());
         let nodes: HashSet<_> = nodes.collect();
-        let is_healthy =
-            |(id, report): (&ResourceId, &Report)| !failed(report.status) && nodes.contains(id);
-        self.status == Status::Complete && self.reports().iter().all(is_healthy)
+        let mut reports = self.reports().iter();
+        self.status == Status::Complete
+            && reports.all(|(id, report)| !failed(report.status) && nodes.contains(id))
     }
 }

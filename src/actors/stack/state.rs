@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 
 use super::command::{StackCommand, StackEffect};
 use super::known::Known;
+use super::reports::Reports;
 use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Deciding, Decision};
 use crate::actors::sourced::Sourced;
@@ -49,7 +50,7 @@ pub struct Traversal {
     /// The incarnation that each resource of the revision has now.
     pub nodes: IndexMap<ResourceName, ResourceId>,
     pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
-    /// The incarnations that existed when it started.
+    /// The incarnations that existed when it started, until it has settled.
     pub existing: Vec<Existing>,
     /// In whose name.
     pub trustor: Trustor,
@@ -108,7 +109,7 @@ pub struct Working {
     /// Definitions and graphs by the origin of their revision.
     pub(super) definitions: HashMap<StackRevision, Arc<Known>>,
     /// The newest word of each incarnation.
-    pub(super) reports: HashMap<ResourceId, Report>,
+    pub(super) reports: Reports,
     /// Incarnations that were given a task in a traversal and have not reported its end.
     pub(super) told: HashMap<ResourceId, (ResourceName, TraversalId)>,
     /// `rows`, as the tasks of the traversal under way have changed them.
@@ -138,9 +139,17 @@ impl Working {
         self.definitions.retain(|origin, _| needed.contains(origin));
     }
 
+    /// Lets go of what only a traversal under way needs.
+    pub(in crate::actors) fn forget_traversal(&mut self) {
+        if self.traversing.take().is_some() {
+            self.tasks = None;
+            self.rows = IndexMap::default();
+        }
+    }
+
     /// Hands over how a resource stands, before the stack goes on.
     pub fn know_report(&mut self, report: Report) {
-        self.reports.insert(report.id, report);
+        self.reports.insert(Box::new(report));
     }
 }
 
@@ -424,6 +433,7 @@ impl Aggregate for Stack {
                         None => self.rows_of(&traversal),
                     };
                     traversal.settled = true;
+                    traversal.existing = Vec::new();
                     self.traversal = Some(traversal);
                 }
             }
@@ -478,7 +488,7 @@ impl Decider<'_> {
                 true => Ok(Decision::nothing()),
                 false => Ok(Decision::record(*looked)),
             },
-            StackCommand::Report(report) => Ok(self.reported(*report)),
+            StackCommand::Report(report) => Ok(self.reported(report)),
             StackCommand::Advance => {
                 self.working.pauses = false;
                 Ok(self.advance())

@@ -1,14 +1,13 @@
 //! A stack as it is read: what its log says, and what is known beside it.
 
-use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::known::Known;
+use super::reports::Reports;
 use super::state::{Decider, Knowledge, Stack, Working};
-use crate::actors::resource::Report;
 use crate::events::stack::Row;
 use crate::model::{Action, IndexMap, ResourceId, ResourceName, StackRevision, Status};
 use crate::resource_types::ObservedSignals;
@@ -36,15 +35,14 @@ impl<'a> StackView<'a> {
 
     /// Whether nothing is at work, neither the stack nor a resource of it.
     pub fn at_rest(self) -> bool {
-        let at_work = self.working.reports.values().any(Report::at_work);
         !self.in_progress()
-            && !at_work
+            && !self.working.reports.any_at_work()
             && self.working.told.is_empty()
             && self.deletions_owed().is_empty()
     }
 
     /// How the incarnations stand.
-    pub fn reports(self) -> &'a HashMap<ResourceId, Report> {
+    pub fn reports(self) -> &'a Reports {
         &self.working.reports
     }
 
@@ -153,7 +151,8 @@ impl<'a> StackView<'a> {
         marks
     }
 
-    /// What a resource hears of the others; nothing where its type does not wait for signals.
+    /// What a resource hears of the others: of those that it requires, if one of them takes
+    /// signals, or else of all; nothing where its type does not wait for signals.
     pub(in crate::actors) fn signals_observed_by(
         self,
         name: &ResourceName,
@@ -168,16 +167,22 @@ impl<'a> StackView<'a> {
         else {
             return Vec::new();
         };
-        let others = traversal.nodes.iter().filter(|(other, _)| *other != name);
-        let observed_signals = others.filter_map(|(other, id)| {
-            let report = self.reports().get(id)?;
+        let observed = |other: &ResourceName| {
+            let report = self.reports().get(traversal.nodes.get(other)?)?;
             Some(ObservedSignals {
                 name: other.clone(),
                 reference: report.reference.clone()?,
                 signals: report.signals.clone(),
             })
-        });
-        observed_signals.collect()
+        };
+        let required = traversal.requires.get(name).into_iter().flatten();
+        let required: Vec<ObservedSignals> = required.filter_map(observed).collect();
+        if required.iter().any(|other| other.signals.is_some()) {
+            return required;
+        }
+        // It may know its handle by what that is, and not by its name.
+        let others = traversal.nodes.keys().filter(|other| *other != name);
+        others.filter_map(observed).collect()
     }
 }
 

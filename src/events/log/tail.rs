@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::events::RecordedEvent;
 
 const EVENTS_MAX: usize = 4_096;
-const BYTES_MAX: usize = 8 << 20;
+const BYTES_MAX: usize = 4 << 20;
 
 /// The newest durable events.
 pub(super) struct Tail {

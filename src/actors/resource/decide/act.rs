@@ -6,7 +6,9 @@ use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEf
 use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
-use crate::model::{Action, Refusal, ResourceName, Status, TraversalId, TraversalOptions};
+use crate::model::{
+    Action, JsonMap, Refusal, ResourceName, Status, TraversalId, TraversalOptions,
+};
 
 impl Decider<'_> {
     pub(in crate::actors::resource) fn act(&mut self, act: Box<Act>) -> Decision<Resource> {
@@ -108,7 +110,7 @@ impl Decider<'_> {
         };
         Decision::record(ActionSettled {
             physical_id: self.physical_id.clone(),
-            attributes: self.attributes.clone(),
+            attributes: JsonMap::clone(&self.attributes),
             ..ActionSettled::new(act.action, act.traversal, Status::Complete, reason)
         })
         .and_do(look.unwrap_or(ResourceEffect::Report))

@@ -5,7 +5,7 @@ use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::resource::verdict::Verdict;
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, Definition, ReplacementRequired, UpdateRefused};
-use crate::model::{Action, Status, TraversalId};
+use crate::model::{Action, JsonMap, Status, TraversalId};
 
 impl Decider<'_> {
     pub(super) fn compare(
@@ -65,7 +65,7 @@ impl Decider<'_> {
         let reason = reason.to_owned();
         Decision::record(ActionSettled {
             physical_id: self.physical_id.clone(),
-            attributes: self.attributes.clone(),
+            attributes: JsonMap::clone(&self.attributes),
             ..ActionSettled::new(self.action, traversal, Status::Complete, reason)
         })
         .and_do(ResourceEffect::Report)

@@ -116,7 +116,7 @@ impl Decider<'_> {
         let attributes = self.taint_attributes(attributes);
         if is_new && self.in_progress() {
             // Nothing else was left to do of the action.
-            let mut kept = self.attributes.clone();
+            let mut kept = JsonMap::clone(&self.attributes);
             kept.extend(attributes);
             return self.settle(Ending { attributes: kept, ..Ending::complete() });
         }

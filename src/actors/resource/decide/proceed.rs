@@ -11,7 +11,7 @@ use crate::actors::shell::Decision;
 use crate::events::resource::{CallIntended, Definition, Step};
 use crate::model::sizes::REASON;
 use crate::model::taint::{mask_repeated, plain_map};
-use crate::model::{Action, TraversalId, TraversalOptions};
+use crate::model::{Action, JsonMap, TraversalId, TraversalOptions};
 use crate::resource_types::{Attempt, Work};
 
 impl Decider<'_> {
@@ -55,7 +55,7 @@ impl Decider<'_> {
                     if let Some(look) = self.look_up(&definition) {
                         return Decision::nothing().and_do(look);
                     }
-                    let attributes = self.attributes.clone();
+                    let attributes = JsonMap::clone(&self.attributes);
                     return self.settle(Ending { attributes, ..self.done(&definition) });
                 }
                 if let Some(rest) = self.open_rest().filter(|_| !nests) {

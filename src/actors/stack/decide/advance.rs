@@ -16,13 +16,15 @@ use crate::template::steps_since;
 
 /// The steps on templates after which a stack lets others of its thread have their turn.
 const TURN_STEPS_MAX: u64 = 50_000;
+/// The tasks of a turn: what was handed out lies in memory until the resources have come to it.
+const TURN_TASKS_MAX: usize = 512;
 
 impl Decider<'_> {
     /// Hands out what is ready, as much as one turn allows.
     pub(in crate::actors::stack) fn advance(&mut self) -> Decision<Stack> {
         let mut decision = Decision::nothing();
         let Some(mut tasks) = self.tasks() else { return decision };
-        let began = steps_since(0);
+        let (began, mut handed_out) = (steps_since(0), 0);
         'turn: while !self.working.pauses {
             let mut ready = tasks.take_ready().into_iter();
             if ready.len() == 0 {
@@ -33,7 +35,8 @@ impl Decider<'_> {
                     Some(tell) => decision.effects.push(tell),
                     None => tasks.done(&task),
                 }
-                if steps_since(began) > TURN_STEPS_MAX {
+                handed_out += 1;
+                if steps_since(began) > TURN_STEPS_MAX || handed_out == TURN_TASKS_MAX {
                     tasks.give_back(ready);
                     decision.effects.push(StackEffect::TakeTurns);
                     self.working.pauses = true;

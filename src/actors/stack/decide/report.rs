@@ -9,17 +9,17 @@ use crate::graph::Task;
 use crate::model::{Action, ResourceId, StackRevision, Status};
 
 impl Decider<'_> {
-    pub(in crate::actors::stack) fn reported(&mut self, report: Report) -> Decision<Stack> {
+    pub(in crate::actors::stack) fn reported(&mut self, report: Box<Report>) -> Decision<Stack> {
         if let Some(made) = self.user_project_made(&report) {
-            return Decision::record(made).and_then(StackCommand::Report(Box::new(report)));
+            return Decision::record(made).and_then(StackCommand::Report(report));
         }
-        let news = self.news(&report);
+        let (name, news) = (report.name.clone(), self.news(&report));
         let decision = self.after_report(report);
-        self.and_tell(news, decision)
+        self.and_tell(&name, news, decision)
     }
 
     /// The next turn of the traversal.
-    fn after_report(&mut self, report: Report) -> Decision<Stack> {
+    fn after_report(&mut self, report: Box<Report>) -> Decision<Stack> {
         let (id, name, outcome) = (report.id, report.name.clone(), report.outcome.clone());
         let is_told =
             |traversal| self.working.told.get(&id).is_some_and(|(_, of)| *of == traversal);
@@ -27,7 +27,7 @@ impl Decider<'_> {
         if ends && !report.in_progress() {
             self.working.told.remove(&id);
         }
-        self.working.reports.insert(id, report);
+        self.working.reports.insert(report);
         let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
             return Decision::nothing();
         };
@@ -36,7 +36,7 @@ impl Decider<'_> {
         match outcome {
             Some(Outcome::CleanedUp) => {
                 self.working.rows.shift_remove(&id);
-                self.working.reports.remove(&id);
+                self.working.reports.remove(id);
                 self.finish(&Task::CleanUp(id));
                 self.advance()
             }

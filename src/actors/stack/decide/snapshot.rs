@@ -48,15 +48,14 @@ impl Decider<'_> {
     /// The end of the snapshot that the traversal under way takes, if it takes one.
     pub(super) fn snapshot_settled(&self, status: Status, reason: &str) -> Option<SnapshotSettled> {
         let traversal = self.traversal.as_ref().filter(|it| it.action == Action::Snapshot)?;
-        let kept = |report: &crate::actors::resource::Report| -> Option<ResourceKept> {
-            report.kept.as_deref().cloned()
+        let kept = |id| -> Option<ResourceKept> {
+            self.view().reports().get(id)?.kept.as_deref().cloned()
         };
-        let resources = traversal.nodes.values().filter_map(|id| self.view().reports().get(id));
         Some(SnapshotSettled {
             snapshot: traversal.id,
             status,
             reason: reason.to_owned(),
-            resources: resources.filter_map(kept).collect(),
+            resources: traversal.nodes.values().filter_map(kept).collect(),
         })
     }
 

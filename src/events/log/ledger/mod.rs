@@ -26,7 +26,7 @@ use measure::Measures;
 use state::{State, digests};
 
 /// How many events may wait for the writer before appends wait, too.
-const QUEUE_EVENTS_MAX: usize = 65_536;
+const QUEUE_EVENTS_MAX: usize = 8_192;
 /// How many blobs are remembered to be on disk.
 const BLOBS_KNOWN_MAX: usize = 1_024;
 

@@ -2,12 +2,14 @@
 //! which words an enum has; what is not there and has to be is handed over empty.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserializer;
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess};
 use serde::de::{SeqAccess, Unexpected, VariantAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 pub(super) use super::Notes;
 use super::failure::{Failure, What};
@@ -73,6 +75,25 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// What can be read of an entry behind what is wrong in it, so that not all that is around it
+    /// has to be read again; `None` where that is the entry itself.
+    fn behind_mistakes<T>(
+        self,
+        entry: &Written,
+        read: impl Fn() -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        loop {
+            let failure = match read() {
+                Ok(read) => return Ok(Some(read)),
+                Err(failure) => failure,
+            };
+            self.notes.borrow_mut().set_aside(failure)?;
+            if self.is_hidden(entry) {
+                return Ok(None);
+            }
+        }
+    }
+
     fn list<'de, V: Visitor<'de>>(
         self,
         visitor: V,
@@ -114,7 +135,14 @@ impl<'a> Input<'a> {
             self.notes.borrow_mut().keys.entry(known).or_default().extend(used);
         }
         let added = self.added(known.unwrap_or_default());
-        let access = Entries { of: self, entries, known, at: 0, value: None, added };
+        let access = Entries {
+            of: self,
+            entries: entries.iter(),
+            known,
+            met: HashMap::new(),
+            value: None,
+            added,
+        };
         visitor.visit_map(access).map_err(|failure| {
             let failure = failure.at(self.node);
             if let (What::Missing(key), Some(node)) = (&failure.what, self.node)
@@ -327,6 +355,34 @@ struct Items<'a> {
     items: &'a [Written],
 }
 
+impl<'a> Items<'a> {
+    /// The next item.
+    fn next_item(&mut self) -> Option<&'a Written> {
+        while let Some((item, rest)) = self.items.split_first() {
+            self.items = rest;
+            if !self.of.is_hidden(item) {
+                #[cfg(test)]
+                self.of.notes.borrow_mut().count();
+                return Some(item);
+            }
+        }
+        None
+    }
+
+    fn read<'de, T: DeserializeSeed<'de>>(
+        &self,
+        item: &Written,
+        seed: T,
+    ) -> Result<T::Value, Failure> {
+        seed.deserialize(Input::of(item, self.of.notes)).map_err(|failure| match failure.place {
+            None if self.of.has_mistakes(item) => {
+                Failure { place: Some(item.place), what: What::Follows }
+            }
+            _ => failure.at(Some(item)),
+        })
+    }
+}
+
 impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = Failure;
 
@@ -334,16 +390,14 @@ impl<'de> SeqAccess<'de> for Items<'_> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Failure> {
-        while let Some((item, rest)) = self.items.split_first() {
-            self.items = rest;
-            if !self.of.is_hidden(item) {
-                let read = seed.deserialize(Input::of(item, self.of.notes));
-                return read.map(Some).map_err(|failure| match failure.place {
-                    None if self.of.has_mistakes(item) => {
-                        Failure { place: Some(item.place), what: What::Follows }
-                    }
-                    _ => failure.at(Some(item)),
-                });
+        self.next_item().map(|item| self.read(item, seed)).transpose()
+    }
+
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>, Failure> {
+        while let Some(item) = self.next_item() {
+            let read = self.of.behind_mistakes(item, || self.read(item, PhantomData::<T>))?;
+            if read.is_some() {
+                return Ok(read);
             }
         }
         Ok(None)
@@ -353,9 +407,10 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 /// The entries of a map that are not passed over, and those that nobody wrote.
 struct Entries<'a> {
     of: Input<'a>,
-    entries: &'a [(Written, Written)],
+    entries: std::slice::Iter<'a, (Written, Written)>,
     known: Option<&'static [&'static str]>,
-    at: usize,
+    /// The keys so far, and their lines.
+    met: HashMap<&'a str, u32>,
     value: Option<&'a Written>,
     added: Vec<&'static str>,
 }
@@ -363,8 +418,9 @@ struct Entries<'a> {
 impl<'a> Entries<'a> {
     /// The next entry's key; what is wrong with keys is noted on the way.
     fn next_key(&mut self) -> Option<&'a str> {
-        while let Some((key, value)) = self.entries.get(self.at) {
-            self.at += 1;
+        while let Some((key, value)) = self.entries.next() {
+            #[cfg(test)]
+            self.of.notes.borrow_mut().count();
             let Some(name) = key.text() else {
                 self.note(key, "a key has to be a text", None);
                 continue;
@@ -376,12 +432,11 @@ impl<'a> Entries<'a> {
                 self.note(key, &format!("unknown key `{name}`"), meant);
                 continue;
             }
-            let mut before = self.entries[..self.at - 1].iter();
-            if let Some((first, _)) = before.find(|(key, _)| key.text() == Some(name)) {
-                let line = first.place.line;
+            if let Some(line) = self.met.get(name) {
                 self.note(key, &format!("`{name}` is in line {line} already"), None);
                 continue;
             }
+            self.met.insert(name, key.place.line);
             if !self.of.is_hidden(value) {
                 self.value = Some(value);
                 return Some(name);
@@ -412,6 +467,22 @@ impl<'de> MapAccess<'de> for Entries<'_> {
         let node = self.value.take();
         let input = Input { node, notes: self.of.notes };
         seed.deserialize(input).map_err(|failure| failure.at(node))
+    }
+
+    fn next_entry<K, V>(&mut self) -> Result<Option<(K, V)>, Failure>
+    where
+        K: Deserialize<'de>,
+        V: Deserialize<'de>,
+    {
+        while let Some(key) = MapAccess::next_key(self)? {
+            let Some(node) = self.value.take() else { return Ok(Some((key, self.next_value()?))) };
+            let input = Input { node: Some(node), notes: self.of.notes };
+            let read = || V::deserialize(input).map_err(|failure| failure.at(Some(node)));
+            if let Some(value) = self.of.behind_mistakes(node, read)? {
+                return Ok(Some((key, value)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::Declaration;
 use crate::resource_types::finders::Rows;
 use crate::template::{Place, Written, written};
-use failure::What;
+use failure::{Failure, What};
 use input::Input;
 
 /// What is wrong in a file, and where; lines and columns count from 1.
@@ -57,6 +57,9 @@ pub(crate) struct Notes {
     /// The keys that each map may have, and which of them it has somewhere.
     #[cfg(test)]
     keys: std::collections::BTreeMap<&'static [&'static str], BTreeSet<String>>,
+    /// How many entries of maps and lists were come to.
+    #[cfg(test)]
+    entries: usize,
     /// The words of enums.
     #[cfg(test)]
     words: BTreeSet<&'static str>,
@@ -119,26 +122,37 @@ fn all<'de, T: Deserialize<'de>>(root: &Written, notes: &RefCell<Notes>) -> Opti
     loop {
         let failure = match T::deserialize(Input::of(root, notes)) {
             Ok(read) => return Some(read),
-            Err(failure) => failure,
+            Err(failure) => failure.at(Some(root)),
         };
-        let place = failure.place.unwrap_or(root.place);
         let mut notes = notes.borrow_mut();
         // Each turn sets one thing more aside, so there is an end.
-        let goes_on = match failure.what {
-            What::Missing(key) => notes.given.insert((place, key)),
-            What::Follows => notes.hidden.insert(place),
-            What::Wrong { message, meant } => {
-                notes.add(place, message, meant);
-                notes.hidden.insert(place) && place != root.place
-            }
-        };
-        if !goes_on {
+        if notes.set_aside(failure).is_err() || notes.hidden.contains(&root.place) {
             return None;
         }
     }
 }
 
 impl Notes {
+    /// Has what could not be read passed over from now on; an error where it is already.
+    fn set_aside(&mut self, failure: Failure) -> Result<(), Failure> {
+        let Some(place) = failure.place else { return Err(failure) };
+        let is_new = match &failure.what {
+            What::Missing(key) => self.given.insert((place, key)),
+            What::Follows => self.hidden.insert(place),
+            What::Wrong { message, meant } => {
+                self.add(place, message.clone(), meant.clone());
+                self.hidden.insert(place)
+            }
+        };
+        if is_new { Ok(()) } else { Err(failure) }
+    }
+
+    /// One entry more was come to.
+    #[cfg(test)]
+    fn count(&mut self) {
+        self.entries += 1;
+    }
+
     /// Notes a mistake, once.
     pub(crate) fn add(
         &mut self,

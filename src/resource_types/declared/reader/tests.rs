@@ -183,3 +183,20 @@ fn odd_values_are_told_and_nothing_is_made_of_them() {
         "3:15: a name is missing"
     );
 }
+
+#[test]
+fn the_work_on_a_file_grows_with_its_length_whatever_is_wrong_in_it() {
+    let work = |count: usize, property: &str| {
+        let mut text = "type: A::B\nclass: B\nservice: network\nproperties:\n".to_owned();
+        for number in 0..count {
+            text += &format!("  p{number}: {{ {property}, update_allowed: true }}\n");
+        }
+        let looked = look(&text);
+        (looked.notes.entries, looked.notes.mistakes.len())
+    };
+    for (property, mistakes) in [("type: string", 0), ("type: strng", 1), ("typ: string", 2)] {
+        let ((few, _), (many, told)) = (work(100, property), work(400, property));
+        assert!(many <= 6 * few, "{property}: {few} entries for 100, {many} for 400");
+        assert_eq!(told, 400 * mistakes, "{property}");
+    }
+}
