@@ -66,7 +66,7 @@ impl Declared {
     pub(crate) fn note_others(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         let subject = &*self.placed(cloud, subject)?;
         let ids: Vec<String> = if let Some(find) = self.entries_by() {
-            let entries = self.entries(cloud, subject, find)?;
+            let entries = self.entries_there(cloud, subject, find)?;
             entries.into_iter().map(|(id, _)| id).collect()
         } else if self.declaration().knows_id() {
             let known = self.known(cloud, subject)?;
@@ -151,7 +151,7 @@ impl Declared {
         subject: &Subject,
     ) -> Result<Option<Value>, Failure> {
         if let Some(find) = self.entries_by() {
-            let entries = self.entries(cloud, subject, find)?;
+            let entries = self.entries_there(cloud, subject, find)?;
             let ours = entries.into_iter().find(|(id, _)| !Self::is_others(subject, id));
             let Some((_, entry)) = ours else { return Ok(None) };
             // Two resources that ask for the same have it by the same id.
@@ -196,7 +196,7 @@ impl Declared {
 
     /// The entries of a list that may stand for the object, each with its id, or with the one that
     /// the object will have.
-    fn entries(
+    fn entries_there(
         &self,
         cloud: &Asks<'_>,
         subject: &Subject,

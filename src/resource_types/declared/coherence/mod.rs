@@ -238,7 +238,8 @@ impl Check<'_> {
             if !STATUSES.contains(&status.status.as_str()) {
                 let message = format!("there is no status `{}`", status.status);
                 let meant = nearest(&status.status, STATUSES.map(str::to_owned));
-                let at = [at, &["support", index.to_string().as_str(), "status"]].concat();
+                let index = index.to_string();
+                let at = [at, &["support", index.as_str(), "status"]].concat();
                 self.wrong(&at, message, meant);
             }
         }
