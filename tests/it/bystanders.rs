@@ -214,7 +214,7 @@ async fn places(ground: &Ground) -> Vec<Place> {
             )
         },
         Place {
-            at: "/router/external_gateway_info",
+            at: "/router/external_gateway_info/network_id",
             ..place(
                 "OS::Neutron::RouterGateway",
                 json!({ "router_id": router, "network": "public" }),

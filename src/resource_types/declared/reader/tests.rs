@@ -102,19 +102,22 @@ find: { get: /things, where: { a: \"{titel}\" } }
 ";
     let expected = "\
 4:21: there is no status `SUPORTED`, did you mean `SUPPORTED`?
-6:59: this is no regular expression: unterminated character set at position 0
+6:59: this is no regular
 6:70: `range` says nothing of values of type string
-7:51: `min` is above `max`
-7:88: a step of 0 leads nowhere
+7:49: `min` is above `max`
+7:89: a step of 0 leads nowhere
 8:62: Value 'b' is not an integer
 8:97: `offset` has to be within one `step`
 10:45: there is no status `HIDDN`, did you mean `HIDDEN`?
 12:32: there is no status `OLD`
-13:29: this is no regular expression: unterminated character set at position 0
+13:29: this is no regular
 16:38: `t` is the field of `title` already
-17:41: an item of `parts` has no `wrd`, did you mean `item.word`?
-19:36: there is no property `titel`, did you mean `title`?";
-    assert_eq!(mistakes(text), expected);
+17:41: an item of `parts` has no `wrd`, did you mean `{item.word}`?
+19:35: there is no property `titel`, did you mean `{title}`?";
+    // Why a pattern is none, its library says.
+    let told = mistakes(text);
+    let told = told.lines().map(|line| line.split(" expression:").next().unwrap_or_default());
+    assert_eq!(told.collect::<Vec<_>>().join("\n"), expected);
     let tagged = mistakes("type: A::B\nclass: !!python/object:os.system B\n");
     assert_eq!(
         tagged,
