@@ -38,7 +38,7 @@ impl Session {
         }
         let path = format!("{}/{}", collection.items, path_segment(id));
         match self.send(Request::get(collection.service.clone(), path)).await {
-            Ok(answer) => Ok(answer.json()?[&*collection.member].take()),
+            Ok(answer) => Ok(collection.object(answer.json()?)),
             Err(error) => {
                 if error.is_not_found() {
                     polls.leave(collection, id);
@@ -59,7 +59,7 @@ impl Session {
             let mut page = self.send(request).await?.json()?;
             if let Value::Array(objects) = page[&*collection.members].take() {
                 for object in objects {
-                    if let Some(id) = object["id"].as_str() {
+                    if let Some(id) = object[&*collection.id].as_str() {
                         marker = Some(id.to_owned());
                         found.insert(id.to_owned(), object);
                     }

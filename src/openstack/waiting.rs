@@ -20,10 +20,22 @@ pub struct Collection {
     pub list: Cow<'static, str>,
     /// The path that an id is added to: `/servers`.
     pub items: Cow<'static, str>,
-    /// The key of one object in its answer: `server`.
-    pub member: Cow<'static, str>,
+    /// The key of one object in its answer, `server`; where there is none it is the answer.
+    pub member: Option<Cow<'static, str>>,
+    /// The field of an object that is its id: `id`.
+    pub id: Cow<'static, str>,
     /// The key of the objects in the list's answer: `servers`.
     pub members: Cow<'static, str>,
+}
+
+impl Collection {
+    /// The object in the answer to its own call.
+    pub fn object(&self, mut answer: Value) -> Value {
+        match &self.member {
+            Some(member) => answer[&**member].take(),
+            None => answer,
+        }
+    }
 }
 
 /// Who of a login waits for what.
@@ -102,7 +114,8 @@ mod tests {
             service: Service::Compute,
             list: "/servers/detail".into(),
             items: "/servers".into(),
-            member: "server".into(),
+            member: Some("server".into()),
+            id: "id".into(),
             members: "servers".into(),
         }
     }

@@ -52,6 +52,8 @@ pub struct Subject {
     pub observed_signals: Vec<ObservedSignals>,
     /// An update failed since the properties were reached: what there is may be another's.
     pub in_doubt: bool,
+    /// A creation or a deletion was given up without the answer to its call.
+    pub unanswered: bool,
 }
 
 impl Subject {

@@ -327,7 +327,7 @@ impl Reader<'_> {
             Translation::Replace { replace, with } => is_beside(path, replace, with),
             Translation::Delete { delete } => delete == path,
             Translation::Add { .. } => false,
-            Translation::Resolve { .. } => false,
+            Translation::Resolve { .. } | Translation::Same { .. } => false,
         }) || self.is_added(path)
     }
 

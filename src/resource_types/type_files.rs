@@ -8,6 +8,7 @@ use super::declared::reader::{Looked, Mistake, look_at_plugin, read_finders};
 use super::finders::{Finders, Rows};
 use super::plugins::{is_table, text_of, yaml_files};
 use super::registry::Registry;
+use super::schema::Properties;
 use super::unusable::RegistryError;
 use crate::template::{Place, TypeLookup, nearest};
 
@@ -51,6 +52,7 @@ pub fn check(paths: &[PathBuf], registry: &Registry) -> Result<Vec<FileChecked>,
     }
     check_names(&mut all, registry);
     check_others(&mut all, registry);
+    check_their_properties(&mut all, registry, &finders);
     checked.extend(all.into_iter().map(|(path, looked)| {
         let mut mistakes = looked.notes.mistakes;
         mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
@@ -116,5 +118,17 @@ fn check_others(all: &mut [(PathBuf, Looked)], registry: &Registry) {
             let meant = nearest(&name, names.iter().cloned());
             looked.notes.add(place, format!("there is no type `{name}`"), meant);
         }
+    }
+}
+
+/// What a file says of other types' properties is there.
+fn check_their_properties(all: &mut [(PathBuf, Looked)], registry: &Registry, finders: &Finders) {
+    let declarations = all.iter().filter_map(|(_, looked)| looked.declaration.as_ref());
+    let beside: BTreeMap<String, Properties> =
+        declarations.map(|it| (it.type_name.clone(), it.properties.clone())).collect();
+    for (_, looked) in all {
+        coherence::check_beside(looked, finders, |name| {
+            beside.get(name).or_else(|| Some(&registry.schema(name)?.properties))
+        });
     }
 }

@@ -282,6 +282,11 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
+/// Why a pattern is no regular expression, if it is none.
+pub(crate) fn unusable_pattern(expression: &str) -> Option<String> {
+    pattern::compile(expression).err().map(|unusable| unusable.message)
+}
+
 /// Whether a pattern matches from the start, and its first match reaches the end.
 fn matches_whole(expression: &str, value: &Datum) -> Result<bool, Broken> {
     let Datum::Text(text) = value else {

@@ -219,4 +219,13 @@ fn type_files_are_looked_over_by_themselves_and_against_the_others() {
     assert_eq!(code, Some(1));
     assert!(said.contains("/e.yaml:2:8: what begins here is not UTF-8\n"), "{said}");
     assert!(said.ends_with("5 files, 5 mistakes\n"), "{said}");
+
+    let after = "after: [{ type: \"OS::Neutron::Subnet\", theirs: netwrk, ours: net }]";
+    let file =
+        format!("type: F::F\nclass: F\nproperties: {{ net: {{ type: string }} }}\n{after}\n");
+    write("f.yaml", &file);
+    let (_, said) = check();
+    let expected =
+        "/f.yaml:4:48: OS::Neutron::Subnet has no property `netwrk`, did you mean `network`?\n";
+    assert!(said.contains(expected), "{said}");
 }

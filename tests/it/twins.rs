@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hearth::actors::{Accepted, EngineLimits};
+use hearth::actors::Accepted;
 use hearth::openstack::{Request, Service};
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
@@ -121,19 +121,13 @@ async fn two_stacks_whose_answers_are_lost_have_an_object_each() {
     assert!(networks(&ground).await.is_empty());
 }
 
-/// An engine that lets lost calls rest for long: what is in doubt stays so until it is gone.
-async fn doubting(ground: &Ground) -> World {
-    let limits = EngineLimits { lost_call_rest: Duration::from_secs(600), ..Ground::limits() };
-    ground.start_within(limits).await
-}
-
 #[actix::test]
 async fn what_the_other_stack_has_is_known_after_a_restart() {
     let ground = Ground::new().await;
     let first = late(NETWORKS, Some(1), Fault::None);
     let rules = vec![first, late(NETWORKS, Some(1), Fault::DropReply)];
     ground.sandbox.set_faults(rules).unwrap();
-    let world = doubting(&ground).await;
+    let world = ground.start_doubting().await;
     let stacks = both(&world, &net("Delete")).await;
     let (sure, doubtful) = first_settled(&world, stacks).await;
     wait_for_networks(&ground, 2).await;
@@ -153,7 +147,7 @@ async fn what_another_stack_has_left_in_the_cloud_is_its_users() {
     let first = late(NETWORKS, Some(1), Fault::None);
     let rules = vec![first, late(NETWORKS, Some(1), Fault::DropRequest)];
     ground.sandbox.set_faults(rules).unwrap();
-    let world = doubting(&ground).await;
+    let world = ground.start_doubting().await;
     let stacks = both(&world, &net("Retain")).await;
     let (sure, doubtful) = first_settled(&world, stacks).await;
     let kept = owned(&world, &sure).await;

@@ -237,7 +237,8 @@ async fn waiters_on_one_collection_share_its_list() {
         service: Service::Network,
         list: "/v2.0/networks".into(),
         items: "/v2.0/networks".into(),
-        member: "network".into(),
+        member: Some("network".into()),
+        id: "id".into(),
         members: "networks".into(),
     };
     let mut made = Vec::new();

@@ -7,7 +7,6 @@ use hearth::actors::executor::run_in_cloud;
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, JsonMap};
 use hearth::openstack::Session;
-use hearth::resource_types::declared::Translation;
 use hearth::resource_types::registry::Registry;
 use hearth::resource_types::{
     Attempt, Beat, Declared, Failure, Learned, Reality, Subject, UpdateKind, Work,
@@ -67,13 +66,7 @@ impl Made {
     /// The properties in which a name may stand for an id.
     pub(crate) fn resolved(&self) -> Vec<String> {
         let rules = self.driver.declaration().translation.iter();
-        let resolved = rules.filter_map(|rule| match rule {
-            Translation::Resolve { resolve, .. } => Some(resolve.clone()),
-            Translation::Replace { .. } | Translation::Add { .. } | Translation::Delete { .. } => {
-                None
-            }
-        });
-        resolved.collect()
+        rules.filter_map(|rule| rule.named().map(str::to_owned)).collect()
     }
 }
 

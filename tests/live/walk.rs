@@ -120,6 +120,8 @@ pub(crate) struct Stage {
     other: Runner,
     needs: BTreeMap<String, Need>,
     made: Vec<(String, Made)>,
+    /// As it looks with the bystander in it.
+    seen: Vec<Map<String, Value>>,
     bystander: Option<(Made, Map<String, Value>)>,
     /// The properties of the walk's object.
     pub(crate) properties: Value,
@@ -144,7 +146,8 @@ impl Stage {
     pub(crate) async fn set(walk: &Walk, other: Runner) -> Stage {
         let (needs, made) = (read("needs.yaml"), Vec::new());
         let properties = Value::Null;
-        let mut stage = Stage { other, needs, made, bystander: None, properties };
+        let seen = Vec::new();
+        let mut stage = Stage { other, needs, made, seen, bystander: None, properties };
         for name in &walk.needs {
             Box::pin(stage.need(name)).await;
         }
@@ -159,6 +162,10 @@ impl Stage {
             let made = stage.other.create(&walk.type_name, "bystander", properties).await;
             let seen = stage.seen(&made).await;
             stage.bystander = Some((made, seen));
+        }
+        for (_, made) in &stage.made {
+            let seen = stage.seen(made).await;
+            stage.seen.push(seen);
         }
         stage
     }
@@ -215,8 +222,11 @@ impl Stage {
         }
     }
 
-    /// The bystander is as it was; then all goes.
+    /// What the walk stood on, and the bystander, is as it was; then all goes.
     pub(crate) async fn clear(mut self) {
+        for ((name, made), before) in self.made.iter().zip(&self.seen) {
+            assert_eq!(&self.seen(made).await, before, "{name}, after the walk");
+        }
         if let Some((made, before)) = self.bystander.take() {
             assert_eq!(self.seen(&made).await, before, "the bystander of {}", made.type_name);
             self.other.delete(made).await;
@@ -231,7 +241,9 @@ impl Stage {
 pub(crate) async fn play(walk: &Walk, mut run: Runner, other: Runner) {
     let mut stage = Stage::set(walk, other).await;
     let mut made = run.create(&walk.type_name, "own", stage.properties.clone()).await;
-    if let Some((bystander, _)) = &stage.bystander {
+    // What stands in another object may have its id.
+    let is_within = |made: &Made| made.subject.properties.values().any(|value| value == made.id());
+    if let Some((bystander, _)) = stage.bystander.as_ref().filter(|_| !is_within(&made)) {
         assert_ne!(made.id(), bystander.id(), "{} took what is another's", walk.type_name);
     }
     let shows = stage.filled(walk.shows.clone().into()).await;

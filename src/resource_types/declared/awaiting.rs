@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Declared;
 use super::beating::Beating;
 use super::calls::Awaited;
+use super::id::Id;
 use super::ready::Ready;
 use super::sequence::Turn;
 use crate::openstack::{Collection, Service};
@@ -21,7 +22,14 @@ impl Declared {
                 Some(object) => object,
                 None => return Ok(Beat::Wait { after: None }),
             },
-            (Some(collection), Some(id)) => cloud.poll_one(&collection, id)?,
+            (Some(collection), Some(id)) => {
+                let object = cloud.poll_one(&collection, id)?;
+                // A list may leave out why an object failed.
+                match wanted.is_some_and(|ready| ready.lacks_reason(&object)) {
+                    true => self.show(cloud, subject)?,
+                    false => object,
+                }
+            }
             _ => self.show(cloud, subject)?,
         };
         match wanted.map_or(Ok(true), |ready| ready.is_met(&object))? {
@@ -49,13 +57,15 @@ impl Declared {
     /// its paths: those who wait for objects of it share one list.
     fn collection(&self) -> Option<Collection> {
         let declaration = self.declaration();
+        let Id::Field(id) = &declaration.id else { return None };
         let (_, shown) = declaration.show.as_ref()?.parts()?;
         let items = shown.strip_suffix("/{id}").filter(|path| !path.contains('{'))?;
         Some(Collection {
             service: Service::of_type(declaration.service.as_deref()?),
             list: self.list_path().unwrap_or(items).to_owned().into(),
             items: items.to_owned().into(),
-            member: declaration.wrap.clone()?.into(),
+            member: declaration.wrap.clone().map(Into::into),
+            id: id.clone().into(),
             members: self.list_name()?.into(),
         })
     }

@@ -51,7 +51,16 @@ impl Declared {
         };
         let request = self.request(cloud, method, path, subject, None)?.json(body);
         match cloud.send(request) {
-            Ok(_) => Ok(self.after(beating, Turn::Update)),
+            Ok(_) => Ok(match self.after(beating, Turn::Update) {
+                // What it is from now on, nobody else has made it.
+                Beat::Next { next: step, .. } if Self::was_there(subject) => {
+                    next(Self::made(subject, None), step)
+                }
+                Beat::Done { .. } if Self::was_there(subject) => {
+                    Beat::Done { learned: Self::made(subject, None) }
+                }
+                beat => beat,
+            }),
             Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
             Err(error) => Err(error.into()),
         }

@@ -1,6 +1,8 @@
 //! Looking for what a call may have made whose answer never came: by the name or token that is
 //! ours, or, where the user's own words fill both, by all that was asked for. Others may have made
 //! an object that looks the same, so those are noted before the creation and never taken for ours.
+//! The same is so of what is no object of its own but an entry of a list or a field of another
+//! object: a router's interface, the port of a floating IP.
 
 use serde_json::Value;
 
@@ -63,28 +65,48 @@ impl Declared {
     /// Notes the objects of others that look like the one to be made.
     pub(crate) fn note_others(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         let subject = &*self.placed(cloud, subject)?;
-        let ids: Vec<_> = match self.declaration().knows_id() {
-            true => {
-                let known = self.known(cloud, subject)?;
-                self.look(cloud, &known)?.and(known.physical_id).into_iter().collect()
-            }
-            false => {
-                let marks = self.marks(cloud, subject)?;
-                let objects = self.objects(cloud, subject, &marks)?;
-                let alike = objects.iter().filter(|object| marks.are_on(object));
-                alike.filter_map(|object| self.declaration().id_of(object)).collect()
-            }
+        let ids: Vec<String> = if let Some(find) = self.entries_by() {
+            let entries = self.entries_there(cloud, subject, find)?;
+            entries.into_iter().map(|(id, _)| id).collect()
+        } else if self.declaration().knows_id() {
+            let known = self.known(cloud, subject)?;
+            self.look(cloud, &known)?.and(known.physical_id).into_iter().collect()
+        } else {
+            let marks = self.marks(cloud, subject)?;
+            let objects = self.objects(cloud, subject, &marks)?;
+            let alike = objects.iter().filter(|object| marks.are_on(object));
+            alike.filter_map(|object| self.declaration().id_of(object)).collect()
         };
+        Ok(Self::noted(subject, ids, PlainStage::Create.step()))
+    }
+
+    /// Notes the ids of what is there before ours is made, and goes on with `then`.
+    pub(crate) fn noted(subject: &Subject, ids: Vec<String>, then: Step) -> Beat {
         let others = (OTHERS.to_owned(), ids.into());
         let data = [others].into_iter().chain(Self::kept_places(subject)).collect();
-        let learned = Learned { data, ..Learned::default() };
-        Ok(next(learned, PlainStage::Create.step()))
+        next(Learned { data, ..Learned::default() }, then)
     }
 
     /// Whether an object was there before ours was made.
     pub(crate) fn is_others(subject: &Subject, id: &str) -> bool {
         let others = subject.data.get(OTHERS).and_then(Value::as_array);
         others.is_some_and(|ids| ids.iter().any(|known| known == id))
+    }
+
+    /// Whether what is made of the subject was there before, so that it stays when the resource goes.
+    pub(super) fn was_there(subject: &Subject) -> bool {
+        let others = subject.data.get(OTHERS).and_then(Value::as_array);
+        others.is_some_and(|ids| !ids.is_empty())
+    }
+
+    /// What is learned when the service has put something where it may have been already: what was
+    /// there before stays noted.
+    pub(crate) fn put(subject: &Subject, physical_id: Option<String>) -> Learned {
+        let mut learned = Self::made(subject, physical_id);
+        if Self::was_there(subject) {
+            learned.data.remove(OTHERS);
+        }
+        learned
     }
 
     /// What is learned when the object is there.
@@ -99,9 +121,16 @@ impl Declared {
     pub(crate) fn may_be_made(&self, subject: &Subject) -> bool {
         subject.data.contains_key(OTHERS)
             || match self.declaration().knows_id() {
+                true if self.declaration().has_entry() => Self::may_be_sent(subject),
                 true => self.stands_by_itself(),
                 false => matches!(self.signed_with(subject), Marks::Own(..)),
             }
+    }
+
+    /// Whether something may have been made before which it is looked what is there. What left
+    /// without that look, an earlier version sent.
+    pub(crate) fn may_be_sent(subject: &Subject) -> bool {
+        subject.data.contains_key(OTHERS) || subject.unanswered
     }
 
     /// Whether the object of a twin looks the same in all that there is to know it by: others'
@@ -121,10 +150,13 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, Failure> {
-        if let Some(find) =
-            self.declaration().find.as_ref().filter(|_| self.declaration().has_entry())
-        {
-            return self.entry(cloud, subject, find);
+        if let Some(find) = self.entries_by() {
+            let entries = self.entries_there(cloud, subject, find)?;
+            let ours = entries.into_iter().find(|(id, _)| !Self::is_others(subject, id));
+            let Some((_, entry)) = ours else { return Ok(None) };
+            // Two resources that ask for the same have it by the same id.
+            let id = self.known(cloud, subject)?.physical_id.into_iter().collect();
+            return Ok(cloud.claim(id, self.is_named())?.map(|_| entry));
         }
         if self.declaration().knows_id() {
             let known = self.known(cloud, subject)?;
@@ -157,13 +189,19 @@ impl Declared {
         Ok(alike.into_iter().find(|(id, _)| Some(id) == ours.as_ref()).map(|(_, object)| object))
     }
 
-    /// The entry of a list that stands for the object.
-    fn entry(
+    /// By what the entry of a list is known that stands for the object.
+    fn entries_by(&self) -> Option<&Call> {
+        self.declaration().find.as_ref().filter(|_| self.declaration().has_entry())
+    }
+
+    /// The entries of a list that may stand for the object, each with its id, or with the one that
+    /// the object will have.
+    fn entries_there(
         &self,
         cloud: &Asks<'_>,
         subject: &Subject,
         find: &Call,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Vec<(String, Value)>, Failure> {
         let properties = self.properties(&subject.properties);
         let properties = Value::Object(self.looked_up(cloud, subject, properties)?);
         let has = |entry: &Value| {
@@ -175,7 +213,12 @@ impl Declared {
                 }),
             })
         };
-        Ok(self.listed(cloud, subject, &[])?.into_iter().find(has))
+        let known = self.known(cloud, subject)?.physical_id.unwrap_or_default();
+        let entries = self.listed(cloud, subject, &[])?.into_iter().filter(has);
+        let with_id = entries.map(|entry| {
+            (entry["id"].as_str().map_or_else(|| known.clone(), str::to_owned), entry)
+        });
+        Ok(with_id.collect())
     }
 
     /// The subject with the id that is known before its object is made.
@@ -189,7 +232,7 @@ impl Declared {
     pub(super) fn stands_by_itself(&self) -> bool {
         let declaration = self.declaration();
         let is_put = declaration.create.as_ref().is_some_and(|create| create.put.is_some());
-        declaration.knows_id() && (is_put || declaration.show.is_none())
+        declaration.knows_id() && !declaration.has_entry() && (is_put || declaration.show.is_none())
     }
 
     /// The key of a list of such objects.
@@ -244,10 +287,19 @@ impl Declared {
             let value = self.filled(cloud, subject, value, str::to_owned)?;
             request = request.query(name.clone(), value);
         }
-        let mut body = cloud.send(request)?.json()?;
-        let list = self.list_name().and_then(|list| body.get_mut(&list).map(Value::take));
-        // Some services answer with nothing around a list.
-        let Value::Array(objects) = list.unwrap_or(body) else { return Ok(Vec::new()) };
+        let body = cloud.send(request)?.json()?;
+        let list = self.list_name().and_then(|list| dotted::one(&body, &list).cloned());
+        let objects = match list {
+            Some(Value::Array(objects)) => objects,
+            Some(_) => Vec::new(),
+            None => match body {
+                // Some services answer with nothing around a list.
+                Value::Array(objects) => objects,
+                // What is a field of another object has that one alone.
+                whole if declaration.has_entry() => vec![whole],
+                _ => Vec::new(),
+            },
+        };
         // Some services wrap each object of a list once more.
         let unwrapped = objects.into_iter().map(|object| {
             match declaration.wrap.as_deref().and_then(|wrap| object.get(wrap)) {

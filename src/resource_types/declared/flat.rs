@@ -17,6 +17,7 @@ pub(super) struct WrittenTranslation {
     from: Option<String>,
     delete: Option<String>,
     resolve: Option<String>,
+    same: Option<String>,
     finder: Option<String>,
 }
 
@@ -24,18 +25,24 @@ impl TryFrom<WrittenTranslation> for Translation {
     type Error = &'static str;
 
     fn try_from(written: WrittenTranslation) -> Result<Self, Self::Error> {
-        let WrittenTranslation { replace, with, add, from, delete, resolve, finder } = written;
-        match (replace, with, add, from, delete, resolve, finder) {
-            (Some(replace), Some(with), None, None, None, None, None) => {
+        let WrittenTranslation { replace, with, add, from, delete, resolve, same, finder } =
+            written;
+        match (replace, with, add, from, delete, resolve, same, finder) {
+            (Some(replace), Some(with), None, None, None, None, None, None) => {
                 Ok(Self::Replace { replace, with })
             }
-            (None, None, Some(add), Some(from), None, None, None) => Ok(Self::Add { add, from }),
-            (None, None, None, None, Some(delete), None, None) => Ok(Self::Delete { delete }),
-            (None, None, None, None, None, Some(resolve), Some(finder)) => {
+            (None, None, Some(add), Some(from), None, None, None, None) => {
+                Ok(Self::Add { add, from })
+            }
+            (None, None, None, None, Some(delete), None, None, None) => Ok(Self::Delete { delete }),
+            (None, None, None, None, None, Some(resolve), None, Some(finder)) => {
                 Ok(Self::Resolve { resolve, finder })
             }
+            (None, None, None, None, None, None, Some(same), Some(finder)) => {
+                Ok(Self::Same { same, finder })
+            }
             _ => Err("a translation is `replace` and `with`, `add` and `from`, `delete`, or \
-                      `resolve` and `finder`"),
+                      `resolve` or `same` and `finder`"),
         }
     }
 }

@@ -97,6 +97,12 @@ impl Ready {
         }
     }
 
+    /// Whether the object has failed and nothing in it could say why.
+    pub(super) fn lacks_reason(&self, object: &Value) -> bool {
+        let reason = self.reason.as_ref().filter(|_| self.is_met(object).is_err());
+        reason.is_some_and(|path| dotted::one(object, path).is_none())
+    }
+
     /// Whether what is shown is gone nevertheless.
     fn is_gone(&self, object: &Value) -> bool {
         dotted::one(object, &self.field).is_some_and(|value| has(&self.gone, &text(value)))

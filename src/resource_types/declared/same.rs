@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::beating::Beating;
-use super::{Declared, Translation, done};
+use super::{Declared, done};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::failure::Failure;
@@ -25,12 +25,7 @@ impl Declared {
         changed: &BTreeSet<String>,
     ) -> BTreeSet<String> {
         let rules = self.declaration.translation.iter();
-        let resolved = rules.filter_map(|rule| match rule {
-            Translation::Resolve { resolve, .. } => resolve.split('.').next(),
-            Translation::Replace { .. } | Translation::Add { .. } | Translation::Delete { .. } => {
-                None
-            }
-        });
+        let resolved = rules.filter_map(|rule| rule.named()?.split('.').next());
         let (before, after) = (self.properties(before), self.properties(after));
         let is_set = |of: &JsonMap, name: &str| of.get(name).is_some_and(|value| !value.is_null());
         resolved
@@ -49,7 +44,7 @@ impl Declared {
         // Of what kind something is, another property may say.
         let resolved = |properties: &JsonMap| {
             let properties = self.properties(properties);
-            self.declaration.resolved_in(cloud, properties, |name| doubtful.contains(name))
+            self.declaration.compared_in(cloud, properties, |name| doubtful.contains(name))
         };
         let after = resolved(&subject.properties)?;
         // What is there no more under its name is something else.

@@ -30,6 +30,10 @@ impl Declared {
             Work::Create => self.creation(subject),
             // The creation may have been carried out though its answer never came.
             Work::Delete if subject.physical_id.is_none() => PlainStage::Find.step(),
+            // Of what was there before, it is looked whether it still is what it was.
+            Work::Delete if self.declaration().has_entry() && Self::was_there(subject) => {
+                PlainStage::Find.step()
+            }
             Work::Act(action) if self.declaration().acts.contains(action) => {
                 PlainStage::Check.step()
             }
@@ -124,7 +128,10 @@ impl Declared {
         if physical_id.is_none() && !self.declaration().knows_id() {
             return Err(self.incomplete("the answer to create has no id"));
         }
-        let learned = Self::made(beating.subject, physical_id);
+        let learned = match self.declaration().has_entry() {
+            true => Self::put(beating.subject, physical_id),
+            false => Self::made(beating.subject, physical_id),
+        };
         let mut following = self.following(beating.work, beating.subject, None);
         // The answer often says already that there is nothing to wait for.
         if following == Some(Turn::Ready) && self.says_ready(object) {
@@ -164,7 +171,7 @@ impl Declared {
         let Some(subject) = unless_missing(self.placed(beating.cloud, beating.subject))? else {
             return Ok(done());
         };
-        if self.stands_by_itself() && !self.declaration().has_entry() {
+        if self.stands_by_itself() {
             let physical_id = self.physical_id(beating.cloud, &subject, &Value::Null)?;
             return Ok(self.found_to_delete(beating, &subject, physical_id));
         }

@@ -71,7 +71,7 @@ impl Service<'_> {
             Ask::Poll { collection, id } => {
                 let path = format!("{}/{id}", collection.items);
                 let request = Request::new(Method::Get, collection.service.clone(), path);
-                Ok(Answer::Object(self.called(&request)?[&*collection.member].take()))
+                Ok(Answer::Object(collection.object(self.called(&request)?)))
             }
             Ask::Project => Ok(Answer::Text("project-1".to_owned())),
             Ask::Claim { ids, .. } => Ok(Answer::Claimed(ids.first().cloned())),
@@ -311,7 +311,7 @@ fn what_is_put_stands_in_its_place_and_has_a_name_for_an_id() {
 }
 
 #[test]
-fn an_entry_of_a_list_stands_for_what_has_no_id_and_an_id_of_parts_tells_them() {
+fn an_entry_of_a_list_stands_for_what_has_no_id_and_what_was_there_before_stays() {
     let file = "
 properties:
   router: { type: string, required: true }
@@ -328,21 +328,46 @@ find:
 delete: { put: \"/routers/{router}/leave\", body: { subnet: \"{subnet}\", port: \"{port}\" } }
 ";
     let joined = declared(file);
-    let list = |owner: &str| json!({ "ports": [{ "owner": owner, "ips": [{ "subnet": "s" }] }] });
+    let entry =
+        |id: &str, owner: &str| json!({ "id": id, "owner": owner, "ips": [{ "subnet": "s" }] });
+    let list = |entries: &[Value]| json!({ "ports": entries });
     let (look, join) = ("GET /ports?device=r", "PUT /routers/r/join {\"subnet\":\"s\"}");
     let leave = ("PUT /routers/r/leave {\"subnet\":\"s\"}", 200, json!({}));
-
-    let mut lost = subject(json!({ "router": "r", "subnet": "s" }));
-    let lines = [(look, 200, list("two"))];
-    play(&joined, &Work::Create, &mut lost, Attempt::Unanswered, &lines).unwrap();
-    assert_eq!(lost.physical_id.as_deref(), Some("r:subnet=s"));
+    let (ours, theirs) = (entry("1", "two"), entry("2", "one"));
+    let none = list(&[entry("3", "three")]);
 
     let unknown = subject(json!({ "router": "r", "subnet": "s" }));
-    let lines = [(look, 200, list("three")), (join, 200, json!({}))];
-    let mut made = unknown.clone();
-    play(&joined, &Work::Create, &mut made, Attempt::Unanswered, &lines).unwrap();
-    deleted(&joined, &mut unknown.clone(), &[(look, 200, list("one")), leave.clone()]).unwrap();
-    deleted(&joined, &mut unknown.clone(), &[(look, 200, list("three"))]).unwrap();
+    let lines = [(look, 200, none.clone()), (join, 200, json!({}))];
+    let mut made = created(&joined, json!({ "router": "r", "subnet": "s" }), &lines);
+    assert_eq!(made.physical_id.as_deref(), Some("r:subnet=s"));
+
+    // The answer was lost: what is there now and was not before is ours.
+    let mut lost = unknown.clone();
+    let lines = [(look, 200, none.clone()), (join, 500, json!({}))];
+    play(&joined, &Work::Create, &mut lost, Attempt::First, &lines).unwrap_err();
+    let found = (look, 200, list(std::slice::from_ref(&ours)));
+    deleted(&joined, &mut lost.clone(), &[found.clone(), leave.clone()]).unwrap();
+    deleted(&joined, &mut lost, &[(look, 200, none)]).unwrap();
+
+    // Another's was there before.
+    let mut refused = unknown.clone();
+    let there = (look, 200, list(std::slice::from_ref(&theirs)));
+    let lines = [there.clone(), (join, 409, json!({}))];
+    play(&joined, &Work::Create, &mut refused, Attempt::First, &lines).unwrap_err();
+    deleted(&joined, &mut refused, &[there.clone()]).unwrap();
+
+    // It was taken without a word: it stays, and what has come since is ours.
+    let mut taken = unknown.clone();
+    let lines = [there.clone(), (join, 200, json!({}))];
+    play(&joined, &Work::Create, &mut taken, Attempt::First, &lines).unwrap();
+    deleted(&joined, &mut taken.clone(), &[there]).unwrap();
+    let both = (look, 200, list(&[theirs, ours]));
+    deleted(&joined, &mut taken, &[both, leave.clone()]).unwrap();
+
+    // Nothing was sent without a look, unless by an earlier version.
+    deleted(&joined, &mut unknown.clone(), &[]).unwrap();
+    let mut old = Subject { unanswered: true, ..unknown };
+    deleted(&joined, &mut old, &[found, leave.clone()]).unwrap();
 
     // What a name stood for is in the id.
     let resolved = "translation: [{ resolve: router, finder: neutron.router }]\n";

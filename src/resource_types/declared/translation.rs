@@ -23,6 +23,26 @@ pub enum Translation {
     Delete { delete: String },
     /// The value at `resolve` is a name or an id; `finder` gives the id.
     Resolve { resolve: String, finder: String },
+    /// The value at `same` is a name or an id, and the service takes either: it is looked up where
+    /// an update writes one for the other, and nowhere else.
+    Same { same: String, finder: String },
+}
+
+impl Translation {
+    /// The path of a name or an id, and what finds the id of it.
+    fn name(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Resolve { resolve: path, finder } | Self::Same { same: path, finder } => {
+                Some((path, finder))
+            }
+            Self::Replace { .. } | Self::Add { .. } | Self::Delete { .. } => None,
+        }
+    }
+
+    /// The path of a name that may stand for an id.
+    pub fn named(&self) -> Option<&str> {
+        self.name().map(|(path, _)| path)
+    }
 }
 
 impl Declaration {
@@ -52,19 +72,29 @@ impl Declaration {
         cloud: &Asks<'_>,
         properties: JsonMap,
     ) -> Result<JsonMap, Failure> {
-        self.resolved_in(cloud, properties, |_| true)
+        self.found(cloud, properties, |rule, _| matches!(rule, Translation::Resolve { .. }))
     }
 
-    /// The same with names looked up in some of the properties; the others stay as they are.
-    pub(super) fn resolved_in(
+    /// The same with names looked up in some of the properties, also where the service takes them;
+    /// the others stay as they are.
+    pub(super) fn compared_in(
         &self,
         cloud: &Asks<'_>,
         properties: JsonMap,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<JsonMap, Failure> {
+        self.found(cloud, properties, |_, name| is_wanted(name))
+    }
+
+    fn found(
+        &self,
+        cloud: &Asks<'_>,
+        properties: JsonMap,
+        is_wanted: impl Fn(&Translation, &str) -> bool,
+    ) -> Result<JsonMap, Failure> {
         let mut properties = self.translated(properties);
         for rule in &self.translation {
-            let Translation::Resolve { resolve, finder } = rule else { continue };
+            let Some((path, finder)) = rule.name() else { continue };
             // A finder may go by what another property says.
             let finder = match finder
                 .split_once('{')
@@ -73,10 +103,10 @@ impl Declaration {
                 Some((start, value)) => &format!("{start}{}", python::text(value)),
                 None => finder,
             };
-            let path: Vec<&str> = resolve.split('.').collect();
+            let path: Vec<&str> = path.split('.').collect();
             let mut places = Vec::new();
             if let [name, rest @ ..] = path.as_slice()
-                && is_wanted(name)
+                && is_wanted(rule, name)
                 && let Some(value) = properties.get_mut(*name)
             {
                 collect(value, rest, &mut places);
@@ -85,7 +115,14 @@ impl Declaration {
                 if let Value::String(text) = place
                     && !text.is_empty()
                 {
-                    *text = self.finders.find(cloud, finder, text)?;
+                    match self.finders.find(cloud, finder, text) {
+                        Ok(id) => *text = id,
+                        // The service says what it thinks of a name.
+                        Err(error)
+                            if matches!(rule, Translation::Same { .. })
+                                && !error.is_transient() => {}
+                        Err(error) => return Err(error),
+                    }
                 }
             }
         }

@@ -241,7 +241,7 @@ impl<'a> Recorded<'a> {
             Ask::Poll { collection, id } => {
                 let path = format!("{}/{id}", collection.items);
                 let request = Request::new(Method::Get, collection.service.clone(), path);
-                Answer::Object(self.send(&request)?.json()?[&*collection.member].take())
+                Answer::Object(collection.object(self.send(&request)?.json()?))
             }
             Ask::Endpoint(service) => Answer::Text(match service {
                 Service::ObjectStore => {

@@ -20,6 +20,8 @@ pub(super) struct Made {
     put: BTreeMap<String, Value>,
     /// The paths of what the recording made, whether it is made yet or not.
     to_be_made: BTreeSet<String>,
+    /// The paths of Neutron's objects that the recording puts something into: they are there before.
+    to_be_put: BTreeSet<String>,
     /// The last recorded look at each of them that found it.
     seen: BTreeMap<String, RecordedAnswer>,
 }
@@ -42,7 +44,10 @@ impl Made {
             let (id, _) = object(recorded.answers.get(one.answer?)?)?;
             Some(format!("{}/{id}", one.path.trim_end_matches('/')))
         });
-        Self { to_be_made: to_be_made.collect(), ..Self::default() }
+        let all = recorded.requests.values().flatten();
+        let puts = all.filter(|one| one.method == "PUT" && one.service == "network");
+        let to_be_put = puts.map(|one| one.path.clone()).collect();
+        Self { to_be_made: to_be_made.collect(), to_be_put, ..Self::default() }
     }
 
     /// An answer to a look that fits what is there by now.
@@ -106,6 +111,7 @@ impl Made {
             "GET" if self.has_collection(&asked.path) || !asked.query.is_empty() => {
                 found(self.collection(asked))
             }
+            "GET" if self.to_be_put.contains(&asked.path) => found(json!({})),
             "GET" | "HEAD" => none(404),
             "POST" => {
                 let mut body = asked.body.clone().unwrap_or_default();

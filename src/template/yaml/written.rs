@@ -10,6 +10,7 @@ use super::compose::{Body, Graph, NodeId, compose};
 use super::error::YamlError;
 use super::libyaml;
 use super::pure;
+use super::tag::Tag;
 use crate::template::place::Place;
 
 /// A node of the document.
@@ -72,6 +73,10 @@ impl Tree {
             let message = format!("Aliases add more to the document than {ALIAS_NODES_MAX} values");
             YamlError::limit(place, message)
         })?;
+        if let Tag::Other(tag) = &self.graph.nodes[id].tag {
+            let problem = format!("nothing is known of the tag `{tag}`");
+            return Err(YamlError::at(place, problem));
+        }
         let is_plain = self.graph.nodes[id].is_plain;
         let shape = match &self.graph.nodes[id].body {
             Body::Scalar(text) => Shape::Text { text: text.clone(), is_plain },

@@ -25,14 +25,17 @@ fn template(by: impl Fn(&str) -> Value) -> Value {
             "floating_network": by("public") } },
         "volume": { "type": "OS::Cinder::Volume", "properties": {
             "size": 1, "image": by("cirros") } },
+        "typed": { "type": "OS::Cinder::Volume", "properties": {
+            "size": 1, "volume_type": by("__DEFAULT__") } },
         "server": { "type": "OS::Nova::Server", "depends_on": "subnet", "properties": {
             "image": by("cirros"), "flavor": by("m1.tiny"), "flavor_update_policy": "REPLACE",
-            "networks": [{ "network": by("own-net") }] } },
+            "networks": [{ "network": by("own-net") }],
+            "security_groups": [by("own-group")] } },
     }))
 }
 
-const RESOURCES: [&str; 8] =
-    ["subnet", "port", "rule", "router", "interface", "address", "volume", "server"];
+const RESOURCES: [&str; 9] =
+    ["subnet", "port", "rule", "router", "interface", "address", "volume", "typed", "server"];
 
 async fn physical_ids(world: &World, of: StackId) -> Vec<Option<String>> {
     let mut ids = Vec::new();
@@ -46,8 +49,8 @@ async fn physical_ids(world: &World, of: StackId) -> Vec<Option<String>> {
 async fn id_of(ground: &Ground, service: Service, path: &str, name: &str) -> Value {
     let session = ground.cloud(true).service_session();
     let listed = session.send(Request::get(service, path)).await.unwrap().json().unwrap();
-    let list = path.rsplit('/').next().unwrap();
-    let mut objects = listed[list].as_array().unwrap().iter();
+    let mut objects =
+        listed.as_object().unwrap().values().find_map(Value::as_array).unwrap().iter();
     objects.find(|object| object["name"] == name).unwrap()["id"].clone()
 }
 
@@ -73,6 +76,7 @@ async fn a_name_and_its_id_are_the_same() {
         "own-group": world.physical_id(base.stack, "group").await,
         "public": id_of(&ground, Service::Network, "/v2.0/networks", "public").await,
         "cirros": id_of(&ground, Service::Image, "/v2/images", "cirros").await,
+        "__DEFAULT__": id_of(&ground, Service::Volume, "/types", "__DEFAULT__").await,
         "m1.tiny": id_of(&ground, Service::Compute, "/flavors", "m1.tiny").await,
     });
     let by_name = |name: &str| Value::from(name);

@@ -121,6 +121,22 @@ impl Ground {
         self.start_with(self.log.clone(), limits).await
     }
 
+    /// Starts an engine that lets lost calls rest for long: what is in doubt stays so until the
+    /// engine is gone.
+    pub(crate) async fn start_doubting(&self) -> World {
+        let limits = EngineLimits { lost_call_rest: Duration::from_secs(600), ..Self::limits() };
+        self.start_within(limits).await
+    }
+
+    /// Waits until a fault has met a request.
+    pub(crate) async fn wait_for_loss(&self) {
+        let started = Instant::now();
+        while !self.sandbox.requests().iter().any(|seen| seen.status == 0) {
+            assert!(started.elapsed() < WAIT_MAX, "nothing is lost");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
     /// The limits of tests: nothing rests.
     pub(crate) fn limits() -> EngineLimits {
         EngineLimits {

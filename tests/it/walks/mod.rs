@@ -1,7 +1,9 @@
 //! Every walk of `tests/data/walks/` on the sandbox: straight through, with each answer lost, with
-//! each call lost before it arrives, and across kills. `WALK=octavia_pool cargo test walks` plays
+//! each call lost before it arrives, across kills, and with a stack that is deleted while its
+//! creation is in doubt. `WALK=octavia_pool cargo test walks` plays
 //! those of such a name.
 
+mod doubts;
 mod kills;
 mod page;
 #[path = "../../live/walk.rs"]

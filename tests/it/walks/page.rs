@@ -17,7 +17,7 @@ const HEAD: &str = "\
 
 What each of Heat's resource types is put through.
 A type that is made has a driver, and be it that of a retired type, which makes nothing; the others are known, so that templates with them can be looked over.
-A walk (`tests/data/walks/`) creates, shows, checks, changes, names by name what was named by id, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, and across kills; and on a real cloud where one has the service (`tests/live`).
+A walk (`tests/data/walks/`) creates, shows, checks, changes, names by name what was named by id, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, across kills, and with a stack that is deleted while its creation is in doubt; and on a real cloud where one has the service (`tests/live`).
 Recorded means that the requests are held to those that the real Heat makes (`tests/data/recorded/`).
 
 ";

@@ -11,11 +11,11 @@ impl Check<'_> {
     pub(super) fn bodies(&mut self) {
         let declaration = self.declaration;
         if let Some(shape) = &declaration.body.shape {
-            self.shape(&["body", "shape"], shape, false);
+            self.shape(&["body", "shape"], shape, None);
         }
         if let Some(config) = &declaration.software_config {
             for (key, shape) in config.parts() {
-                self.shape(&["software_config", key], shape, false);
+                self.shape(&["software_config", key], shape, None);
             }
         }
         if let Some(Waits { handle, timeout, count, .. }) = &declaration.waits {
@@ -26,33 +26,47 @@ impl Check<'_> {
         for (key, path) in declaration.stack.iter().flat_map(Stack::names) {
             self.property(&[&["stack"], key].concat(), path);
         }
+        for (path, value) in declaration.find.iter().flat_map(|find| &find.has) {
+            self.shape(&["find", "where", path], value, None);
+        }
         if let Some(body) = declaration.delete.as_ref().and_then(|delete| delete.body.as_ref()) {
-            self.shape(&["delete", "body"], body, false);
+            self.shape(&["delete", "body"], body, None);
         }
     }
 
-    /// The texts of a template that look like a placeholder and are none; `is_item` within `of`.
-    fn shape(&mut self, at: &[&str], shape: &Value, is_item: bool) {
+    /// The texts of a template that look like a placeholder and are none; within `of` there is an
+    /// item of this list.
+    fn shape(&mut self, at: &[&str], shape: &Value, list: Option<&str>) {
         match shape {
             Value::String(text) => {
                 let Some(path) = shape::placeholder(text) else { return };
-                let is_known = is_item && path.split('.').next() == Some("item");
-                if let Some((message, meant)) = self.unknown(path).filter(|_| !is_known) {
+                let unknown = match (list, path.split_once('.')) {
+                    (Some(_), None) if path == "item" => None,
+                    (Some(list), Some(("item", key))) => {
+                        let wrong = self.unknown(&format!("{list}.{key}"));
+                        wrong.map(|(_, meant)| {
+                            let message = format!("an item of `{list}` has no `{key}`");
+                            (message, meant.map(|meant| format!("item.{meant}")))
+                        })
+                    }
+                    _ => self.unknown(path),
+                };
+                if let Some((message, meant)) = unknown {
                     self.wrong(at, message, meant.map(|name| format!("{{{name}}}")));
                 }
             }
             Value::Object(map) => {
                 if let Some((list, of)) = shape::each(map) {
                     self.property(&[at, &["each"]].concat(), list);
-                    return self.shape(&[at, &["of"]].concat(), of, true);
+                    return self.shape(&[at, &["of"]].concat(), of, Some(list));
                 }
                 for (key, inner) in map {
-                    self.shape(&[at, &[key.as_str()]].concat(), inner, is_item);
+                    self.shape(&[at, &[key.as_str()]].concat(), inner, list);
                 }
             }
             Value::Array(items) => {
                 for (index, inner) in items.iter().enumerate() {
-                    self.shape(&[at, &[index.to_string().as_str()]].concat(), inner, is_item);
+                    self.shape(&[at, &[index.to_string().as_str()]].concat(), inner, list);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -3,6 +3,7 @@
 
 mod bodies;
 mod calls;
+mod constraints;
 mod members;
 mod rules;
 
@@ -12,8 +13,7 @@ use super::{Declaration, Translation};
 use crate::resource_types::constraints::custom;
 use crate::resource_types::convert;
 use crate::resource_types::finders::Finders;
-use crate::resource_types::schema::{Properties, PropertySchema};
-use crate::template::constraints as words;
+use crate::resource_types::schema::{Properties, PropertySchema, Support};
 use crate::template::{Place, Shape, Written, nearest};
 
 /// Notes all that does not fit.
@@ -30,6 +30,53 @@ pub(crate) fn check(looked: &mut Looked, finders: &Finders) {
     check.schema(&["properties"], &declaration.properties);
     check.schema(&["update_policy"], &declaration.update_policy);
 }
+
+/// Notes what does not fit the properties of other types, as far as these are known.
+pub(crate) fn check_beside<'p>(
+    looked: &mut Looked,
+    finders: &Finders,
+    properties_of: impl Fn(&str) -> Option<&'p Properties>,
+) {
+    let Looked { declaration: Some(declaration), root: Some(root), notes } = looked else { return };
+    let mut check = Check { declaration, root, notes, finders };
+    for (index, after) in declaration.after.iter().enumerate() {
+        let index = index.to_string();
+        let at = ["after", index.as_str()];
+        check.property_of(
+            &[at[0], at[1], "theirs"],
+            &after.type_name,
+            &after.theirs,
+            &properties_of,
+        );
+        if let Some(through) = &after.through {
+            check.property_of(&[at[0], at[1], "ours"], through, &after.ours, &properties_of);
+        }
+        if let Some(or) = &after.or {
+            let at = [at[0], at[1], "or", "theirs"];
+            check.property_of(&at, &or.type_name, &or.theirs, &properties_of);
+        }
+    }
+}
+
+/// What is likely meant by a dotted path that leads nowhere; below what has no keys, anything may
+/// be. `None`: it leads somewhere.
+fn missing(properties: &Properties, path: &str) -> Option<Option<String>> {
+    let mut keys = properties;
+    let mut steps = path.split('.').peekable();
+    while let Some(step) = steps.next() {
+        let Some(property) = keys.get(step) else {
+            return Some(nearest(step, keys.keys().cloned()));
+        };
+        match (property.inner_keys(), steps.peek()) {
+            (Some(inner), Some(_)) => keys = inner,
+            (None, _) | (_, None) => return None,
+        }
+    }
+    None
+}
+
+/// The statuses that something is supported with.
+const STATUSES: [&str; 5] = ["SUPPORTED", "DEPRECATED", "HIDDEN", "UNSUPPORTED", "UNKNOWN"];
 
 /// Of the column that Heat keeps it in.
 const TYPE_NAME_MAX_CHARS: usize = 255;
@@ -72,26 +119,31 @@ impl Check<'_> {
         self.notes.add(place, message, meant);
     }
 
-    /// What is wrong with a dotted path of a property; below what has no keys, anything may be.
+    /// What is wrong with a dotted path of a property.
     fn unknown(&self, path: &str) -> Option<(String, Option<String>)> {
-        let mut keys = &self.declaration.properties;
-        let mut steps = path.split('.').peekable();
-        while let Some(step) = steps.next() {
-            let Some(property) = keys.get(step) else {
-                let is_set_aside = std::ptr::eq(keys, &self.declaration.properties)
-                    && self
-                        .root
-                        .entry("properties")
-                        .is_some_and(|(_, properties)| properties.entry(step).is_some());
-                let meant = nearest(step, keys.keys().cloned());
-                return (!is_set_aside).then(|| (format!("there is no property `{path}`"), meant));
-            };
-            match (property.inner_keys(), steps.peek()) {
-                (Some(inner), Some(_)) => keys = inner,
-                (None, _) | (_, None) => return None,
-            }
+        let first = path.split('.').next().unwrap_or_default();
+        let properties = &self.declaration.properties;
+        let is_set_aside = !properties.contains_key(first)
+            && self.root.entry("properties").is_some_and(|(_, all)| all.entry(first).is_some());
+        missing(properties, path)
+            .filter(|_| !is_set_aside)
+            .map(|meant| (format!("there is no property `{path}`"), meant))
+    }
+
+    /// A property of another type; its path may pass through the items of a list.
+    fn property_of<'p>(
+        &mut self,
+        at: &[&str],
+        type_name: &str,
+        path: &str,
+        properties_of: &impl Fn(&str) -> Option<&'p Properties>,
+    ) {
+        let Some(properties) = properties_of(type_name) else { return };
+        let is_name = |step: &&str| step.parse::<usize>().is_err();
+        let steps: Vec<&str> = path.split('.').filter(is_name).collect();
+        if let Some(meant) = missing(properties, &steps.join(".")) {
+            self.wrong(at, format!("{type_name} has no property `{path}`"), meant);
         }
-        None
     }
 
     fn property(&mut self, at: &[&str], path: &str) {
@@ -128,6 +180,8 @@ impl Check<'_> {
             self.properties(&["body", key], names);
         }
         self.keys(&["body", "fields"], body.fields.keys());
+        self.fields();
+        self.support(&[], &declaration.support);
         self.keys(&["body", "beside"], body.beside.keys());
         self.keys(&["body", "unset"], body.unset.keys());
         self.keys(&["body", "null_when"], body.null_when.keys());
@@ -147,6 +201,7 @@ impl Check<'_> {
             self.property(&["name"], name);
         }
         for (name, attribute) in &declaration.attributes {
+            self.support(&["attributes", name], &attribute.support);
             if let Some(repeats) = &attribute.repeats {
                 self.property(&["attributes", name, "repeats"], repeats);
             }
@@ -177,6 +232,36 @@ impl Check<'_> {
         }
     }
 
+    /// Statuses are Heat's words.
+    fn support(&mut self, at: &[&str], support: &Support) {
+        for (index, status) in support.0.iter().enumerate() {
+            if !STATUSES.contains(&status.status.as_str()) {
+                let message = format!("there is no status `{}`", status.status);
+                let meant = nearest(&status.status, STATUSES.map(str::to_owned));
+                let index = index.to_string();
+                let at = [at, &["support", index.as_str(), "status"]].concat();
+                self.wrong(&at, message, meant);
+            }
+        }
+    }
+
+    /// Each field of a body is one property's.
+    fn fields(&mut self) {
+        let above = |path: &str| path.rsplit_once('.').map_or("", |(above, _)| above).to_owned();
+        let mut known: Vec<(String, &str, &str)> = Vec::new();
+        for (path, field) in &self.declaration.body.fields {
+            let place = above(path);
+            let other =
+                known.iter().find(|(of, taken, _)| *of == place && *taken == field.as_str());
+            if let Some((_, _, other)) = other {
+                let message = format!("`{field}` is the field of `{other}` already");
+                self.wrong(&["body", "fields", path], message, None);
+            } else {
+                known.push((place, field, path));
+            }
+        }
+    }
+
     fn translation(&mut self) {
         for (index, rule) in self.declaration.translation.iter().enumerate() {
             let index = index.to_string();
@@ -193,8 +278,11 @@ impl Check<'_> {
                     self.property(&at("from"), from);
                 }
                 Translation::Delete { delete } => self.property(&at("delete"), delete),
-                Translation::Resolve { resolve, finder } => {
-                    self.property(&at("resolve"), resolve);
+                Translation::Resolve { resolve: path, finder }
+                | Translation::Same { same: path, finder } => {
+                    let key =
+                        if matches!(rule, Translation::Same { .. }) { "same" } else { "resolve" };
+                    self.property(&at(key), path);
                     if !finder.contains('{') && !self.finders.has(finder) {
                         let meant = nearest(finder, self.finders.names().cloned());
                         self.wrong(&at("finder"), format!("there is no finder `{finder}`"), meant);
@@ -279,13 +367,8 @@ impl Check<'_> {
         {
             self.wrong(&[at, &["default"]].concat(), message, None);
         }
-        for (index, constraint) in property.constraints.iter().enumerate() {
-            if let words::Rule::CustomConstraint(name) = &constraint.rule {
-                let index = index.to_string();
-                let at = [at, &["constraints", index.as_str(), "custom_constraint"]].concat();
-                self.constraint(&at, name);
-            }
-        }
+        self.constraints(at, property);
+        self.support(at, &property.support);
         if let Some(by) = &property.typed_by {
             self.property(&[at, &["typed_by"]].concat(), by);
         }

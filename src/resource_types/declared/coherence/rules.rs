@@ -33,8 +33,10 @@ impl Check<'_> {
                     continue;
                 }
                 Kind::Matches(patterns) => {
-                    for path in patterns.keys() {
-                        self.key_of(&[at[0], at[1], "matches", path], &within(path));
+                    for (path, pattern) in patterns {
+                        let at = [at[0], at[1], "matches", path];
+                        self.key_of(&at, &within(path));
+                        self.pattern(&at, pattern);
                     }
                     continue;
                 }

@@ -86,6 +86,10 @@ impl Declared {
                 unless_missing(left)?.unwrap_or_default()
             }
         };
+        // What was there before the resource stays.
+        if matches!(work, Work::Update { .. }) && Self::was_there(subject) {
+            left.clear();
+        }
         // They belong to something else now, and so did all those that there were.
         if has_moved {
             let live = unless_missing(self.live(cloud, &former, members))?.flatten();

@@ -78,6 +78,54 @@ lost: say `list`
 }
 
 #[test]
+fn what_no_value_can_meet_is_told_with_its_place() {
+    let text = "\
+type: A::B
+class: B
+service: network
+support: [{ status: SUPORTED }]
+properties:
+  title: { type: string, constraints: [{ allowed_pattern: \"[a-\" }, { range: { min: 1 } }] }
+  size: { type: integer, constraints: [{ range: { min: 9, max: 1 } }, { modulo: { step: 0, offset: 0 } }] }
+  kind: { type: integer, constraints: [{ allowed_values: [1, b] }, { modulo: { step: 2, offset: 3 } }] }
+  parts: { type: list, items: { type: map, keys: { word: { type: string } } } }
+  name: { type: string, support: [{ status: HIDDN }] }
+attributes:
+  shown: { support: [{ status: OLD }] }
+rules: [{ matches: { title: \"[a-\" } }]
+wrap: thing
+body:
+  fields: { title: t, size: s, name: t }
+  shape: { all: { each: parts, of: { a: \"{item.wrd}\", b: \"{item.word}\", c: \"{item}\" } } }
+create: { post: /things }
+find: { get: /things, where: { a: \"{titel}\" } }
+";
+    let expected = "\
+4:21: there is no status `SUPORTED`, did you mean `SUPPORTED`?
+6:59: this is no regular
+6:70: `range` says nothing of values of type string
+7:49: `min` is above `max`
+7:89: a step of 0 leads nowhere
+8:62: Value 'b' is not an integer
+8:97: `offset` has to be within one `step`
+10:45: there is no status `HIDDN`, did you mean `HIDDEN`?
+12:32: there is no status `OLD`
+13:29: this is no regular
+16:38: `t` is the field of `title` already
+17:41: an item of `parts` has no `wrd`, did you mean `{item.word}`?
+19:35: there is no property `titel`, did you mean `{title}`?";
+    // Why a pattern is none, its library says.
+    let told = mistakes(text);
+    let told = told.lines().map(|line| line.split(" expression:").next().unwrap_or_default());
+    assert_eq!(told.collect::<Vec<_>>().join("\n"), expected);
+    let tagged = mistakes("type: A::B\nclass: !!python/object:os.system B\n");
+    assert_eq!(
+        tagged,
+        "2:8: nothing is known of the tag `tag:yaml.org,2002:python/object:os.system`"
+    );
+}
+
+#[test]
 fn what_is_no_map_is_told_and_nothing_more() {
     assert_eq!(mistakes("- a\n").lines().count(), 1);
     assert_eq!(mistakes(""), "1:1: the file is empty");

@@ -20,7 +20,8 @@ const VOLUMES: Collection = Collection {
     service: Service::Volume,
     list: Cow::Borrowed("/volumes/detail"),
     items: Cow::Borrowed("/volumes"),
-    member: Cow::Borrowed("volume"),
+    member: Some(Cow::Borrowed("volume")),
+    id: Cow::Borrowed("id"),
     members: Cow::Borrowed("volumes"),
 };
 

@@ -65,9 +65,7 @@ impl ResourceType for Volume {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Update { changed, .. } => after(None, changed, subject),
-            Work::Create if text(&subject.properties, "backup_id").is_some() => {
-                Stage::Restore.step()
-            }
+            Work::Create if is_restored(subject) => Stage::Restore.step(),
             Work::Act(Action::Snapshot) => backup::first(work, subject),
             Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
                 backup::first(work, subject)
@@ -200,6 +198,11 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failur
     };
     match Stage::of(step) {
         Some(Stage::Restore) => restore(declared, beating),
+        // What was restored has the token for its name until it is described.
+        None if PlainStage::of(step) == Some(PlainStage::Find) && is_restored(subject) => {
+            let subject = &unnamed(subject);
+            declared.plain_beat(&Beating { subject, ..*beating })
+        }
         Some(Stage::Ready) => {
             let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
@@ -316,15 +319,23 @@ fn wants_read_only(properties: &JsonMap) -> bool {
     properties.get("read_only") == Some(&Value::Bool(true))
 }
 
+/// Whether the volume is made of a backup.
+fn is_restored(subject: &Subject) -> bool {
+    text(&subject.properties, "backup_id").is_some()
+}
+
+/// The volume as it is restored, without the name that it is given afterwards.
+fn unnamed(subject: &Subject) -> Subject {
+    let mut unnamed = subject.clone();
+    unnamed.properties.shift_remove("name");
+    unnamed
+}
+
 /// Makes a volume of a backup; it bears the token as its name until it is described.
 fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
-    let unnamed = {
-        let mut unnamed = subject.clone();
-        unnamed.properties.shift_remove("name");
-        unnamed
-    };
-    let found = if beating.is_unanswered() { declared.find(cloud, &unnamed)? } else { None };
+    let found =
+        if beating.is_unanswered() { declared.find(cloud, &unnamed(subject))? } else { None };
     let id = match found {
         Some(volume) => volume["id"].as_str().map(str::to_owned),
         None => {

@@ -1,5 +1,5 @@
 //! OS::Cinder::VolumeAttachment: made through Nova, awaited at Cinder. Nova knows an attachment by
-//! the volume's id.
+//! the volume's id, and attaches it to a server once: whether somebody else has is noted first.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::pair::{Hold, Pair};
 use super::{VOLUMES, text};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Progress, done, next};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
@@ -39,7 +39,7 @@ impl ResourceType for VolumeAttachment {
     fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let progress = Progress::default();
         match work {
-            Work::Create => progress.to(Stage::Attach),
+            Work::Create => PlainStage::NoteOthers.step(),
             Work::Update { .. } => progress.to(Stage::Detach),
             Work::Delete if subject.physical_id.is_none() => progress.to(Stage::Find),
             Work::Delete => progress.to(Stage::Detach),
@@ -55,12 +55,22 @@ impl ResourceType for VolumeAttachment {
             Work::Create | Work::Delete | Work::Act(_) => pair(&subject.properties),
         };
         let joined = pair(&subject.properties);
+        let is_others = |pair: &Pair<'_>| Declared::is_others(subject, pair.volume);
+        // What follows when the volume is no longer the server's.
+        let left = || match work {
+            Work::Update { .. } => next(Learned::default(), PlainStage::NoteOthers.step()),
+            Work::Create | Work::Delete | Work::Act(_) => done(),
+        };
+        if PlainStage::of(step) == Some(PlainStage::NoteOthers) {
+            let there = joined.is_attached(cloud)?.then(|| joined.volume.to_owned());
+            let there = there.into_iter().collect();
+            return Ok(Declared::noted(subject, there, Stage::Attach.step()));
+        }
         match Stage::of(step) {
             Some(Stage::Attach) => {
-                let learned =
-                    Learned { physical_id: Some(joined.volume.to_owned()), ..Learned::default() };
+                let learned = Declared::made(subject, Some(joined.volume.to_owned()));
                 let attached = next(learned, Stage::Attached.step());
-                if beating.is_unanswered() && joined.is_attached(cloud)? {
+                if beating.is_unanswered() && !is_others(&joined) && joined.is_attached(cloud)? {
                     return Ok(attached);
                 }
                 let request = joined.attach(text(&subject.properties, "mountpoint"));
@@ -86,15 +96,18 @@ impl ResourceType for VolumeAttachment {
                     other => Err(Failure::unknown_status("Volume attachment failed", other)),
                 }
             }
+            Some(Stage::Find) if is_others(&joined) || !Declared::may_be_sent(subject) => {
+                Ok(done())
+            }
             Some(Stage::Find) => match joined.is_attached(cloud) {
                 Ok(true) => {
-                    let physical_id = Some(joined.volume.to_owned());
-                    let learned = Learned { physical_id, ..Learned::default() };
+                    let learned = Declared::made(subject, Some(joined.volume.to_owned()));
                     Ok(next(learned, Stage::Detach.step()))
                 }
                 Err(error) if error.is_transient() => Err(error),
                 Ok(false) | Err(_) => Ok(done()),
             },
+            Some(Stage::Detach) if is_others(&leaving) => Ok(left()),
             Some(Stage::Detach) => match cloud.send(leaving.detach()) {
                 Ok(_) => Ok(next(Learned::default(), Stage::Detached.step())),
                 Err(error) if error.is_conflict() => {
@@ -120,10 +133,7 @@ impl ResourceType for VolumeAttachment {
                     }
                     Hold::None => {}
                 }
-                Ok(match work {
-                    Work::Update { .. } => next(Learned::default(), Stage::Attach.step()),
-                    Work::Create | Work::Delete | Work::Act(_) => done(),
-                })
+                Ok(left())
             }
             Some(Stage::Check) => match joined.is_attached(cloud)? {
                 true => Ok(done()),

@@ -1,5 +1,6 @@
 //! OS::Neutron::*: what these types do otherwise than their files say.
 
+pub(super) mod extra_routes;
 pub(super) mod port;
 pub(super) mod security_group;
 

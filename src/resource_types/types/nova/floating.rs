@@ -61,7 +61,7 @@ stages! {
 impl ResourceType for FloatingIpAssociation {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Create => Stage::Associate.step(),
+            Work::Create => PlainStage::NoteOthers.step(),
             Work::Update { changed, .. } if changed.contains("floating_ip") => {
                 Stage::Release.step()
             }
@@ -73,31 +73,68 @@ impl ResourceType for FloatingIpAssociation {
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
+        let is_others = |address: &&str| Declared::is_others(subject, address);
         match Stage::of(step) {
             Some(Stage::Associate) => {
-                let given = declared.properties(&subject.properties);
-                let given = declared.declaration().resolved(cloud, given)?;
-                let server = text(&given, "server_id").unwrap_or_default();
-                let ours = text(&given, "floating_ip").unwrap_or_default();
-                put(cloud, ours, first_interface(cloud, server)?)?;
+                let (ours, interface) = wanted(declared, beating)?;
+                put(cloud, &ours, interface)?;
                 let id = subject.resource_id.map(|id| id.to_string());
                 let physical_id = Some(id.unwrap_or_else(|| subject.physical_name.clone()));
-                Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
+                let learned = match work {
+                    Work::Create => Declared::put(subject, physical_id),
+                    // What it is from now on, nobody else has made it.
+                    _ => Declared::made(subject, physical_id),
+                };
+                Ok(Beat::Done { learned })
             }
             Some(Stage::Release) => {
                 if let Work::Update { before, .. } = work {
-                    release(cloud, text(before, "floating_ip"))?;
+                    let former = text(before, "floating_ip");
+                    release(cloud, former.filter(|former| !is_others(former)))?;
                 }
                 Ok(next(Learned::default(), Stage::Associate.step()))
             }
-            // Without a physical id the association may have been made and its answer lost.
             Some(Stage::Free) => {
-                release(cloud, text(&subject.properties, "floating_ip"))?;
+                let ours = text(&subject.properties, "floating_ip").filter(|it| !is_others(it));
+                // Without a physical id the association may have been made and its answer lost.
+                let is_ours = match &subject.physical_id {
+                    Some(_) => true,
+                    None if !Declared::may_be_sent(subject) => false,
+                    None => match is_associated(declared, beating) {
+                        Err(error) if error.is_transient() => return Err(error),
+                        is_ours => is_ours.unwrap_or_default(),
+                    },
+                };
+                release(cloud, ours.filter(|_| is_ours))?;
                 Ok(done())
+            }
+            None if PlainStage::of(step) == Some(PlainStage::NoteOthers) => {
+                let ours = text(&subject.properties, "floating_ip");
+                let is_there = is_associated(declared, beating)?;
+                let there = ours.filter(|_| is_there).into_iter().map(str::to_owned).collect();
+                Ok(Declared::noted(subject, there, Stage::Associate.step()))
             }
             None => declared.plain_beat(beating),
         }
     }
+}
+
+/// The floating IP, and the port and address that it is to have.
+fn wanted(declared: &Declared, beating: &Beating<'_>) -> Result<(String, Value), Failure> {
+    let Beating { cloud, subject, .. } = *beating;
+    let given = declared.properties(&subject.properties);
+    let given = declared.declaration().resolved(cloud, given)?;
+    let server = text(&given, "server_id").unwrap_or_default();
+    let ours = text(&given, "floating_ip").unwrap_or_default().to_owned();
+    Ok((ours, first_interface(cloud, server)?))
+}
+
+/// Whether the floating IP has the server's port.
+fn is_associated(declared: &Declared, beating: &Beating<'_>) -> Result<bool, Failure> {
+    let (ours, interface) = wanted(declared, beating)?;
+    let path = format!("/v2.0/floatingips/{}", path_segment(&ours));
+    let shown = beating.cloud.send(Request::get(Service::Network, path))?.json()?;
+    Ok(shown["floatingip"]["port_id"] == interface["port_id"])
 }
 
 /// The port of a server's first interface, and its first address of IPv4.

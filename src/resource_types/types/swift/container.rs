@@ -1,13 +1,16 @@
-//! OS::Swift::Container: made and described by headers, so that making it again does no harm.
+//! OS::Swift::Container: made and described by headers, so that making it again does no harm. Swift
+//! says nothing of a container that is there already; one of a user's name that was is taken as in
+//! Heat, and stays when the resource goes.
 
 use serde_json::Value;
 
+use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, done, next};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done, next};
 use crate::resource_types::failure::Failure;
-use crate::resource_types::job::{Beat, Learned, Subject};
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
@@ -28,8 +31,21 @@ stages! {
 }
 
 fn name(subject: &Subject) -> &str {
+    users_name(subject).unwrap_or(&subject.physical_name)
+}
+
+fn users_name(subject: &Subject) -> Option<&str> {
     let named = subject.properties.get("name").and_then(Value::as_str);
-    named.filter(|name| !name.is_empty()).unwrap_or(&subject.physical_name)
+    named.filter(|name| !name.is_empty())
+}
+
+/// Whether there is a container.
+fn is_there(cloud: &Asks<'_>, container: &str) -> Result<bool, Failure> {
+    match cloud.send(request(Method::Head, container)) {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn request(method: Method, container: &str) -> Request {
@@ -58,11 +74,45 @@ fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Fai
 }
 
 impl ResourceType for Container {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Create if users_name(subject).is_some() => PlainStage::NoteOthers.step(),
+            _ => declared.first_step(work, subject),
+        }
+    }
+
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
         let container = subject.physical_id.as_deref().unwrap_or_else(|| name(subject));
+        if PlainStage::of(step) == Some(PlainStage::NoteOthers) {
+            // What the resource has replaced is its own.
+            let is_former = subject.replaces.iter().any(|id| id == container);
+            let is_others = !is_former && is_there(cloud, container)?;
+            let there = is_others.then(|| container.to_owned()).into_iter().collect();
+            return Ok(Declared::noted(subject, there, Stage::Create.step()));
+        }
         match Stage::of(step) {
+            Some(Stage::Find | Stage::Delete) if Declared::is_others(subject, container) => {
+                Ok(done())
+            }
+            // One of a user's name is looked for beforehand, so it was not made without that; and
+            // another resource may have made it since.
+            Some(Stage::Find)
+                if users_name(subject).is_some() && !Declared::may_be_sent(subject) =>
+            {
+                Ok(done())
+            }
+            Some(Stage::Find)
+                if users_name(subject).is_some()
+                    && cloud.claim(vec![container.to_owned()], true)?.is_none() =>
+            {
+                Ok(done())
+            }
+            // The container of this name is its successor's by now.
+            Some(Stage::Delete) if users_name(subject).is_some() && cloud.shares(container)? => {
+                Ok(done())
+            }
             Some(Stage::Create) => {
                 let mut put =
                     with_metadata(request(Method::Put, container), &given, "X-Container-Meta");
@@ -72,8 +122,7 @@ impl ResourceType for Container {
                     }
                 }
                 cloud.send(put)?;
-                let physical_id = Some(container.to_owned());
-                let learned = Learned { physical_id, ..Learned::default() };
+                let learned = Declared::put(subject, Some(container.to_owned()));
                 let account = given.get("X-Account-Meta").and_then(Value::as_object);
                 if account.is_some_and(|account| !account.is_empty()) {
                     return Ok(next(learned, Stage::Account.step()));

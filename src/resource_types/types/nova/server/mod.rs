@@ -62,7 +62,8 @@ const SERVERS: Collection = Collection {
     service: Service::Compute,
     list: Cow::Borrowed("/servers/detail"),
     items: Cow::Borrowed("/servers"),
-    member: Cow::Borrowed("server"),
+    member: Some(Cow::Borrowed("server")),
+    id: Cow::Borrowed("id"),
     members: Cow::Borrowed("servers"),
 };
 
