@@ -6,9 +6,7 @@ use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEf
 use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
-use crate::model::{
-    Action, JsonMap, Refusal, ResourceName, Status, TraversalId, TraversalOptions,
-};
+use crate::model::{Action, JsonMap, Refusal, ResourceName, Status, TraversalId, TraversalOptions};
 
 impl Decider<'_> {
     pub(in crate::actors::resource) fn act(&mut self, act: Box<Act>) -> Decision<Resource> {

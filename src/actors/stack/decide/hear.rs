@@ -83,7 +83,9 @@ mod tests {
     use crate::actors::stack::state::{Knowledge, Working};
     use crate::clock::{Moment, SimulatedClock};
     use crate::events::log::BlobId;
-    use crate::model::{Action, JsonMap, ResourceId, StackId, Status, Trustor};
+    use crate::model::{
+        Action, JsonMap, ResourceId, StackId, StackSettings, Status, TraversalOptions, Trustor,
+    };
     use crate::resource_types::{Registry, SignalEntries, Signals, TreeBounds};
     use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
@@ -112,12 +114,9 @@ mod tests {
                 source: BlobId("a".to_owned()),
                 source_bytes: 0,
                 parameters: JsonMap::new(),
-                tags: Vec::new(),
-                timeout_mins: None,
-                disable_rollback: true,
+                settings: StackSettings::default(),
                 trustor: Trustor::default(),
-                observes: false,
-                revisits: false,
+                options: TraversalOptions::default(),
                 back_to: None,
                 from_rest: false,
                 facade: Value::Null,
