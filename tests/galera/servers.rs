@@ -118,3 +118,22 @@ fn servers_that_close_what_rests_are_read_only_or_not_ready_cost_nobody_an_event
     drop(log);
     assert_eq!(runtime.block_on(events(&open(&url))) as u64, head.next);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_cut_off_contended_with_and_kept_waiting_writes_all_of_it_once() {
+    let database = Database::fresh();
+    let log = open(&database.url());
+    let mut head = Head::default();
+    for round in 0..12 {
+        match round % 3 {
+            0 => database.cut_off_clients(),
+            1 => database.contend("sequencer", "seen = UTC_TIMESTAMP(6)"),
+            _ => database.silence(Duration::from_millis(300)),
+        }
+        for _ in 0..5 {
+            head = write(&log, head).await;
+        }
+    }
+    let elsewhere = MariadbLog::open_read_only(&database.address_of_the_last()).unwrap();
+    assert_eq!((events(&elsewhere).await, head.next), (60, 60));
+}
