@@ -147,7 +147,7 @@ impl Sandbox {
             Ask::Poll { collection, id } => {
                 let path = format!("{}/{id}", collection.items);
                 let request = Request::new(Method::Get, collection.service.clone(), path);
-                Answer::Object(send(self, &request)?.json()?[&*collection.member].take())
+                Answer::Object(collection.object(send(self, &request)?.json()?))
             }
             Ask::Endpoint(service) => Answer::Text(self.endpoint(service)?),
             Ask::Project => Answer::Text(self.login.project.clone()),
