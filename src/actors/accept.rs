@@ -225,6 +225,7 @@ impl Engine {
         if let Some(cloud) = &services.cloud {
             let session = who.session(cloud, &who.caller.project_id);
             let (registry, definition) = (&services.registry, &known.definition);
+            exposure::check_extensions(services, definition).await?;
             executor::check_in_cloud(registry, definition, &asked, &session).await?;
         }
         Ok(known)

@@ -82,6 +82,7 @@ impl Engine {
             fetcher,
             poster,
             measures: Measures::default(),
+            extensions: exposure::Extensions::default(),
             pool: Pool::start(parts.clock),
         });
         directory.open(services.clone());

@@ -1,11 +1,13 @@
 //! Which types a caller may use, and which the cloud has a service for.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::services::Services;
 use crate::model::{Caller, Refusal};
-use crate::openstack::{CloudError, Service};
+use crate::openstack::{CloudError, Request, Service};
 use crate::template::StackDefinition;
 
 /// Services by their types in the catalog, and Heat's names for their clients.
@@ -29,6 +31,84 @@ const CLIENTS: [(&str, &str); 18] = [
     ("volumev3", "cinder"),
     ("workflowv2", "mistral"),
 ];
+
+/// Where services list their extensions.
+const LISTS: [(&str, &str); 2] = [("network", "/v2.0/extensions"), ("volumev3", "/extensions")];
+
+/// How long a list of extensions holds, as in Heat, and how long that there was none.
+const LISTS_HOLD: TimeDelta = TimeDelta::hours(1);
+const SILENCE_HOLDS: TimeDelta = TimeDelta::minutes(1);
+
+/// The aliases of a service's extensions; `None` where it does not say.
+type Aliases = Option<Arc<BTreeSet<String>>>;
+
+/// What services have told of their extensions, and when.
+#[derive(Debug, Default)]
+pub(super) struct Extensions(Mutex<BTreeMap<String, (DateTime<Utc>, Aliases)>>);
+
+impl Extensions {
+    fn known(&self, service: &str, now: DateTime<Utc>) -> Option<Aliases> {
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, list) = lists.get(service)?;
+        let holds = if list.is_some() { LISTS_HOLD } else { SILENCE_HOLDS };
+        (now - *at < holds).then(|| list.clone())
+    }
+
+    fn keep(&self, service: &str, now: DateTime<Utc>, list: &Aliases) {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.insert(service.to_owned(), (now, list.clone()));
+    }
+}
+
+async fn extensions(services: &Services, service: &str) -> Aliases {
+    let now = services.clock.now();
+    if let Some(known) = services.extensions.known(service, now) {
+        return known;
+    }
+    let list = listed(services, service).await.map(Arc::new);
+    services.extensions.keep(service, now, &list);
+    list
+}
+
+/// What a service lists, as it says now.
+async fn listed(services: &Services, service: &str) -> Option<BTreeSet<String>> {
+    let (_, path) = LISTS.iter().find(|(known, _)| *known == service)?;
+    let request = Request::get(Service::of_type(service), *path);
+    let session = services.cloud.as_ref()?.service_session();
+    let answer = session.send(request).await.ok()?.json().ok()?;
+    let aliases = answer["extensions"].as_array()?.iter().map(|it| it["alias"].as_str());
+    Some(aliases.flatten().map(str::to_owned).collect())
+}
+
+/// Refuses a type whose extension the service does not have.
+pub(super) async fn check_extension(services: &Services, type_name: &str) -> Result<(), Refusal> {
+    let schema = services.registry.schema(type_name);
+    let needed = schema.and_then(|it| Some((it.service.as_deref()?, it.extension.as_deref()?)));
+    let Some((service, extension)) = needed else { return Ok(()) };
+    match extensions(services, service).await {
+        Some(there) if !there.contains(extension) => {
+            let reason = format!(
+                "Required extension {extension} in {} service is not available.",
+                client(service)
+            );
+            Err(unavailable(type_name, service, &reason))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The same of all types of a definition.
+pub(super) async fn check_extensions(
+    services: &Services,
+    definition: &StackDefinition,
+) -> Result<(), Refusal> {
+    let used: BTreeSet<&str> =
+        definition.resources().values().map(|resource| resource.type_name.as_str()).collect();
+    for type_name in used {
+        check_extension(services, type_name).await?;
+    }
+    Ok(())
+}
 
 /// The services that the cloud does not have. Where it does not say, it has them all.
 pub(super) async fn lacking(services: &Services) -> BTreeSet<&'static str> {

@@ -42,13 +42,36 @@ impl Engine {
         Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
     }
 
-    /// Passes a signal on to a resource; `details` are an object or null.
+    /// Passes a signal on to a resource; `details` are an object or null. What the resource cannot
+    /// read comes to nothing.
     pub async fn signal_resource(
         &self,
         who: &RequestContext,
         stack: StackId,
         name: &ResourceName,
         details: &Value,
+    ) -> Result<Accepted, Refusal> {
+        self.pass_on(who, stack, name, details, false).await
+    }
+
+    /// The same for a sender who waits for what becomes of it: what cannot be read is refused.
+    pub async fn signal_resource_checked(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        name: &ResourceName,
+        details: &Value,
+    ) -> Result<Accepted, Refusal> {
+        self.pass_on(who, stack, name, details, true).await
+    }
+
+    async fn pass_on(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        name: &ResourceName,
+        details: &Value,
+        is_checked: bool,
     ) -> Result<Accepted, Refusal> {
         let (bytes, limit) = (json_bytes(details), self.services.limits.max_signal_size);
         if bytes > limit {
@@ -59,7 +82,7 @@ impl Engine {
         if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
             return self.clear_hook(who, head, name, hook).await;
         }
-        let signal = || Signal { id: who.command_id, details: details.clone() };
+        let signal = || Signal { id: who.command_id, details: details.clone(), is_checked };
         let command = || ResourceCommand::Signal(signal());
         let receipt = self.ask_resource(stack, who, name, command).await?;
         Ok(Accepted { stack, name: head.name, position: receipt.position })

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::alarms::Alarms;
 use super::claims::{Claims, Holders};
 use super::directory::{Directory, Wakes};
+use super::exposure::Extensions;
 use super::measures::Measures;
 use super::pool::Pool;
 use super::project::Project;
@@ -134,6 +135,8 @@ pub struct Services {
     pub fetcher: Fetcher,
     pub poster: Poster,
     pub(super) measures: Measures,
+    /// The extensions that the cloud's services have.
+    pub(super) extensions: Extensions,
     /// Where templates are worked on for requests.
     pub(super) pool: Pool,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::exposure::{check_allowed, has, unavailable};
+use super::exposure::{check_allowed, check_extension, has, unavailable};
 use crate::model::{Caller, Refusal};
 
 impl Engine {
@@ -22,7 +22,7 @@ impl Engine {
         (self.services.forbidden_types)(Arc::clone(caller), types).await
     }
 
-    /// Refuses a type that the cloud has no service for.
+    /// Refuses a type that the cloud has no service for, or whose extension that does not have.
     pub async fn find_service(&self, type_name: &str) -> Result<(), Refusal> {
         let schema = self.services.registry.schema(type_name);
         let Some(service) = schema.and_then(|schema| schema.service.as_deref()) else {
@@ -33,7 +33,8 @@ impl Engine {
                 let reason = "Service endpoint not in service catalog.";
                 Err(unavailable(type_name, service, reason))
             }
-            Some(true) | None => Ok(()),
+            Some(true) => check_extension(&self.services, type_name).await,
+            None => Ok(()),
         }
     }
 }

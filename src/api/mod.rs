@@ -31,6 +31,8 @@ use tokio::sync::watch;
 
 pub use app::{Listeners, RunningApi, ServeError, serve};
 pub use cfn::Prices;
+#[doc(hidden)]
+pub use cfn::inputs;
 pub(crate) use error::status_of;
 pub use front::{Auth, Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
 pub use routes::routes;

@@ -59,7 +59,7 @@ fn exceeded(what: &str) -> Fault {
 }
 
 /// Reads what starts with `{`: an object with so many values.
-fn read_object(content: &[u8], mut values: usize) -> Result<JsonMap, Fault> {
+pub(super) fn read_object(content: &[u8], mut values: usize) -> Result<JsonMap, Fault> {
     let map: JsonMap =
         serde_json::from_slice(content).map_err(|error| Fault::bad_request(error.to_string()))?;
     map.values().try_for_each(|value| counted(value, BODY_DEPTH_MAX, &mut values))?;

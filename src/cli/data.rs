@@ -92,12 +92,15 @@ pub struct DataArguments {
     /// An INI file with Heat's option names, if it says more; an existing heat.conf will do
     #[arg(long, value_name = "FILE", global = true)]
     config_file: Option<PathBuf>,
+    /// A directory with more of them.
+    #[arg(skip)]
+    config_dir: Option<PathBuf>,
 }
 
 impl DataArguments {
     /// The same flags, as another command has them.
     pub(super) fn of(data: Option<PathBuf>, config_file: Option<PathBuf>) -> Self {
-        Self { data, config_file }
+        Self { data, config_file, config_dir: None }
     }
 
     /// The files of a log that is there. The error is a whole sentence.
@@ -205,6 +208,11 @@ pub struct FileArguments {
 }
 
 impl FileArguments {
+    /// The same flags, with a directory of settings.
+    pub(super) fn with_dir(self, config_dir: Option<PathBuf>) -> Self {
+        Self { data: DataArguments { config_dir, ..self.data }, ..self }
+    }
+
     /// The same flags, as another command has them.
     pub(super) fn of(data: DataArguments, master_key: Option<PathBuf>) -> Self {
         Self { data, master_key, signing_key: None }
@@ -228,6 +236,7 @@ impl FileArguments {
         Flags {
             data: self.data.data.clone(),
             config_file: self.data.config_file.clone(),
+            config_dir: self.data.config_dir.clone(),
             master_key: self.master_key.clone(),
             signing_key: self.signing_key.clone(),
             ..Flags::default()

@@ -86,6 +86,20 @@ impl Layers {
         Ok(())
     }
 
+    /// Puts the files `*.conf` of a directory on top, in the order of their names.
+    pub fn add_directory(&mut self, directory: &Path) -> Result<(), ConfigError> {
+        let unreadable = |source| ConfigError::Unreadable { path: directory.to_path_buf(), source };
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(directory).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension == "conf") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths.into_iter().try_for_each(|path| self.add_file(path))
+    }
+
     /// The directory of the file, which relative paths in it are meant from.
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
@@ -105,9 +119,9 @@ impl Layers {
         }
     }
 
-    /// Puts a flag on top, as an option of `[hearth]`.
-    pub fn add_flag(&mut self, name: &str, value: impl Into<String>) {
-        self.values.insert(("hearth".to_owned(), name.to_owned()), (Origin::Flag, value.into()));
+    /// Puts a flag on top, as an option.
+    pub fn add_flag(&mut self, group: &str, name: &str, value: impl Into<String>) {
+        self.values.insert((group.to_owned(), name.to_owned()), (Origin::Flag, value.into()));
     }
 
     /// The text of an option.

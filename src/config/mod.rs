@@ -72,6 +72,12 @@ pub struct Flags {
     pub cloud: Option<String>,
     /// Only what is said counts: the flag has no other side.
     pub read_only: bool,
+    /// A directory with more files, over the one that is named.
+    pub config_dir: Option<PathBuf>,
+    /// As `debug`, `log_file` and `log_dir` of `[DEFAULT]`.
+    pub debug: bool,
+    pub log_file: Option<PathBuf>,
+    pub log_dir: Option<PathBuf>,
 }
 
 /// All settings of a process.
@@ -179,6 +185,9 @@ impl Settings {
         {
             layers.add_file(path)?;
         }
+        if let Some(directory) = &flags.config_dir {
+            layers.add_directory(directory)?;
+        }
         layers.add_environment(environment.into_iter());
         let as_flags = [
             ("data", flags.data.as_ref().map(|path| path.display().to_string())),
@@ -194,7 +203,17 @@ impl Settings {
         ];
         for (name, value) in as_flags {
             if let Some(value) = value {
-                layers.add_flag(name, value);
+                layers.add_flag("hearth", name, value);
+            }
+        }
+        let of_log = [
+            ("debug", flags.debug.then(|| "true".to_owned())),
+            ("log_file", flags.log_file.as_ref().map(|path| path.display().to_string())),
+            ("log_dir", flags.log_dir.as_ref().map(|path| path.display().to_string())),
+        ];
+        for (name, value) in of_log {
+            if let Some(value) = value {
+                layers.add_flag("DEFAULT", name, value);
             }
         }
         Ok(layers)

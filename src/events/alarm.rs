@@ -221,6 +221,9 @@ pub const PERIOD_MIN_SECS: u32 = 10;
 pub const PERIODS_MAX_SECS: u32 = 86_400;
 /// How old a datum may be when it comes, as with Amazon.
 const AGE_MAX: TimeDelta = TimeDelta::days(14);
+/// The largest number that a datum may have, as with Amazon: 2 to the power of 360. So are sums of
+/// any number of them.
+const VALUE_MAX: f64 = f64::from_bits((1023 + 360) << 52);
 /// How far ahead the time of a datum may be when it comes, as with Amazon.
 pub const AHEAD_MAX: TimeDelta = TimeDelta::hours(2);
 
@@ -283,8 +286,8 @@ impl Datum {
     pub fn check(&self, now: DateTime<Utc>) -> Result<(), Refusal> {
         check_texts([&self.metric].into_iter().chain(&self.unit), METRIC_TEXT_MAX)?;
         check_dimensions(&self.dimensions)?;
-        if !self.value.is_finite() {
-            return Err(wrong("Value is no number"));
+        if !is_number(self.value) {
+            return Err(wrong("Value is no number, or too large"));
         }
         if self.several.is_some_and(|several| !several.is_sound()) {
             return Err(wrong("StatisticValues are not what values can come to"));
@@ -316,7 +319,7 @@ impl Sample {
     fn is_sound(&self) -> bool {
         let Self { count, sum, minimum, maximum } = *self;
         let all = [count, sum, minimum, maximum];
-        all.iter().all(|it| it.is_finite()) && count > 0.0 && minimum <= maximum
+        all.into_iter().all(is_number) && count > 0.0 && minimum <= maximum
     }
 
     /// The average of the values.
@@ -332,6 +335,11 @@ impl Sample {
             maximum: self.maximum.max(other.maximum),
         }
     }
+}
+
+/// Whether a number can be reckoned with.
+fn is_number(value: f64) -> bool {
+    value.abs() <= VALUE_MAX
 }
 
 fn check_dimensions(dimensions: &BTreeMap<String, String>) -> Result<(), Refusal> {
@@ -527,13 +535,18 @@ mod tests {
             several: Some(Sample { count, sum, minimum, maximum }),
             ..datum.clone()
         };
-        for right in [datum.clone(), of(now - AGE_MAX), of(now + AHEAD_MAX)] {
+        assert!((VALUE_MAX.log2() - 360.0).abs() < f64::EPSILON);
+        let largest = Datum { value: VALUE_MAX, ..datum.clone() };
+        for right in [datum.clone(), largest, of(now - AGE_MAX), of(now + AHEAD_MAX)] {
             assert!(right.check(now).is_ok(), "{right:?}");
         }
         assert!(several(2.0, 3.0, 1.0, 2.0).check(now).is_ok());
         let moment = TimeDelta::milliseconds(1);
         for wrong in [
             Datum { value: f64::INFINITY, ..datum.clone() },
+            Datum { value: f64::NAN, ..datum.clone() },
+            Datum { value: -VALUE_MAX * 1.5, ..datum.clone() },
+            several(2.0, VALUE_MAX * 2.0, 1.0, 2.0),
             Datum { dimensions: many(DIMENSIONS_MAX + 1), ..datum.clone() },
             of(now - AGE_MAX - moment),
             of(now + AHEAD_MAX + moment),

@@ -196,6 +196,8 @@ pub enum Signaled {
     Unsupported,
     /// It changes nothing but the resource itself.
     Handled(SignalOutcome),
+    /// It cannot be read; what it comes to where nobody asks why.
+    Unread { why: &'static str, outcome: SignalOutcome },
     /// It asks for calls: `carry_out_signal`.
     Work,
 }

@@ -50,6 +50,8 @@ pub use job::{
     Attempt, Beat, ChildSignaled, Learned, LocalOutcome, ObservedSignals, Reality, Said,
     SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
 };
+#[doc(hidden)]
+pub use mime::rewritten;
 pub use nested::TreeBounds;
 pub(crate) use nested::{Budget, too_many_resources};
 pub use plugins::Reread;

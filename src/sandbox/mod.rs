@@ -36,6 +36,8 @@ mod zaqar;
 pub use config::{Latencies, PASSWORD, Quotas, SandboxConfig, usual_password};
 pub use faults::{Fault, FaultRule};
 pub use guest_limits::GuestLimits;
+#[doc(hidden)]
+pub use guests::boot_of;
 pub use server::{RunningSandbox, Sandbox, SandboxError};
 pub use shared::RequestSeen;
 pub use unserved::{PlainAnswer, PlainRequest, UnservedSandbox};

@@ -30,8 +30,9 @@ pub(super) enum AlarmCommand {
     Switch {
         tells: bool,
     },
-    /// Its period is over; the data of those that it looks at.
+    /// Its period was over at a moment; the data of the periods up to there.
     Evaluate {
+        until: DateTime<Utc>,
         data: Vec<(DateTime<Utc>, Sample)>,
     },
     Told(Vec<SignalTold>),
@@ -52,10 +53,16 @@ pub(super) struct Alarm {
     deleted: bool,
 }
 
-/// When it was evaluated last: a period that came to nothing new leaves nothing in the log, and one
-/// that was over while nobody looked is passed over.
+/// Up to when it was evaluated: a period that came to nothing new leaves nothing in the log, and one
+/// that was over while no process looked is passed over.
 #[derive(Debug, Default)]
 pub(super) struct LastLook(pub(super) DateTime<Utc>);
+
+/// How many there are in a second.
+const NANOSECONDS: i64 = 1_000_000_000;
+
+/// How late a period is still evaluated where a later one is over, too.
+pub(super) const LATE_MAX: TimeDelta = TimeDelta::minutes(5);
 
 impl Alarm {
     /// An alarm that nothing is known of but its id.
@@ -73,12 +80,17 @@ impl Alarm {
         Refusal::new("WatchRuleNotFound", format!("The Watch Rule ({name}) could not be found."))
     }
 
-    /// When its next period is over; `None` while it does not watch.
-    pub(super) fn due(&self, last: &LastLook) -> Option<DateTime<Utc>> {
+    /// When the period is over that is evaluated next; `None` while it does not watch.
+    pub(super) fn due(&self, last: &LastLook, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let made = self.living().filter(|_| self.state != AlarmState::Suspended)?;
         let period = i64::from(made.rule.period.max(1));
-        let past = (last.0.max(self.watches_from) - self.watches_from).num_seconds();
-        let next = TimeDelta::try_seconds((past / period + 1).saturating_mul(period))?;
+        let over = |at: DateTime<Utc>| {
+            (at.max(self.watches_from) - self.watches_from).num_seconds() / period
+        };
+        // The newest is, however late that is.
+        let late = (over(now - LATE_MAX) + 1).min(over(now));
+        let next = (over(last.0) + 1).max(late);
+        let next = TimeDelta::try_seconds(next.saturating_mul(period))?;
         self.watches_from.checked_add_signed(next)
     }
 
@@ -96,20 +108,24 @@ impl Alarm {
 }
 
 /// What the data of the periods up to a moment come to: the state, and the newest period's value.
+/// What is of the moment itself is of the next period.
 fn judged(
     rule: &AlarmRule,
     data: &[(DateTime<Utc>, Sample)],
-    now: DateTime<Utc>,
+    until: DateTime<Utc>,
 ) -> (AlarmState, Option<f64>) {
-    let period = TimeDelta::seconds(rule.period.into());
-    let values = (0..rule.periods).map(|back| {
-        let end = now - period * i32::try_from(back).unwrap_or(i32::MAX);
-        let is_newest = |at: DateTime<Utc>| back == 0 && at == now;
-        let is_within = |at: DateTime<Utc>| at >= end - period && (at < end || is_newest(at));
-        let within = data.iter().filter(|(at, _)| is_within(*at)).map(|(_, sample)| *sample);
-        rule.statistic.of(within)
-    });
-    let values: Vec<Option<f64>> = values.collect();
+    // Each datum is looked at once: there may be many of both.
+    let period = i64::from(rule.period.max(1)) * NANOSECONDS;
+    let mut periods = vec![Vec::new(); usize::try_from(rule.periods).unwrap_or_default()];
+    for (at, sample) in data {
+        let ago = (until - *at).num_nanoseconds().filter(|ago| *ago > 0);
+        let back = ago.and_then(|ago| usize::try_from((ago - 1) / period).ok());
+        if let Some(within) = back.and_then(|back| periods.get_mut(back)) {
+            within.push(*sample);
+        }
+    }
+    let values: Vec<Option<f64>> =
+        periods.into_iter().map(|within| rule.statistic.of(within)).collect();
     let is_beyond = |value: &Option<f64>| {
         value.is_some_and(|value| rule.comparison.holds(value, rule.threshold))
     };
@@ -231,9 +247,9 @@ impl Aggregate for Alarm {
             AlarmCommand::Switch { tells } if tells == rule.tells => Decision::nothing(),
             AlarmCommand::Switch { tells } => Decision::record(AlarmActionsSwitched { tells }),
             AlarmCommand::Evaluate { .. } if is_suspended => Decision::nothing(),
-            AlarmCommand::Evaluate { data } => {
-                last.0 = moment.now;
-                let (state, value) = judged(rule, &data, moment.now);
+            AlarmCommand::Evaluate { until, data } => {
+                last.0 = until;
+                let (state, value) = judged(rule, &data, until);
                 let reason = reason(rule, value);
                 let set = AlarmStateSet { state, reason, value, by_hand: false, tells: Vec::new() };
                 self.set(rule, set, moment)

@@ -87,17 +87,18 @@ impl Data {
         }
     }
 
-    /// What an alarm is to look at, of the periods up to a moment.
+    /// What an alarm is to look at, of the periods up to a moment; that itself is of the next.
     pub(super) async fn of(
         &mut self,
         services: &Services,
         project: &ProjectId,
         (name, rule): (&str, &AlarmRule),
-        now: DateTime<Utc>,
+        until: DateTime<Utc>,
         kept: TimeDelta,
     ) -> Result<Vec<(DateTime<Utc>, Sample)>, Refusal> {
+        let now = services.clock.now();
         self.read(services, project, now, kept).await.map_err(unavailable)?;
-        let within = self.points.range((now - rule.span(), 0)..=(now, u64::MAX));
+        let within = self.points.range((until - rule.span(), 0)..(until, 0));
         let seen = within.filter(|(_, point)| {
             let (_, metric, dimensions) = point.metric.as_ref();
             rule.watches(name, metric, dimensions)

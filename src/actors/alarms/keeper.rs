@@ -9,7 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::alarm::{Alarm, AlarmCommand, LastLook};
+use super::alarm::{Alarm, AlarmCommand, LATE_MAX, LastLook};
 use super::data::{Data, limit_exceeded, unavailable};
 use super::telling;
 use crate::actors::asks::RequestContext;
@@ -49,6 +49,15 @@ struct Woken {
     last: LastLook,
     head: Head,
     position: Position,
+}
+
+/// An alarm to be evaluated.
+struct Due {
+    id: AlarmId,
+    name: String,
+    rule: AlarmRule,
+    /// When its period was over.
+    until: DateTime<Utc>,
 }
 
 impl Alarms {
@@ -232,10 +241,21 @@ impl AlarmKeeper {
         kept.wake(&self.0).await?;
         let now = self.0.clock.now();
         let span = kept.span();
-        for (id, name, rule) in kept.due(now) {
-            let data = kept.data.of(&self.0, project, (&name, &rule), now, span).await?;
-            let meta = Arc::new(Meta::of_command(CommandId(self.0.clock.fresh_id())));
-            kept.tell(&self.0, id, AlarmCommand::Evaluate { data }, meta).await?;
+        loop {
+            let due = kept.due(now);
+            if due.is_empty() {
+                break;
+            }
+            for Due { id, name, rule, until } in due {
+                let data = kept.data.of(&self.0, project, (&name, &rule), until, span).await?;
+                let meta = Arc::new(Meta::of_command(CommandId(self.0.clock.fresh_id())));
+                kept.tell(&self.0, id, AlarmCommand::Evaluate { until, data }, meta).await?;
+                if self.0.alarms.is_stopped.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                // Alarms may be many, with many data: others of this thread have their turn.
+                tokio::task::yield_now().await;
+            }
         }
         drop(kept);
         self.settle(project).await;
@@ -348,17 +368,20 @@ impl Kept {
         named.max_by_key(|(it, _)| it.machine.made_at).map(|(_, made)| made)
     }
 
-    /// How long data are needed.
+    /// How long data are needed, also where somebody looks late.
     fn span(&self) -> TimeDelta {
         let spans = self.watching().map(|(_, made)| made.rule.span());
-        spans.max().unwrap_or_default()
+        spans.max().unwrap_or_default() + LATE_MAX
     }
 
-    fn due(&self, now: DateTime<Utc>) -> Vec<(AlarmId, String, AlarmRule)> {
-        let due = self
-            .watching()
-            .filter(|(it, _)| it.machine.due(&it.last).is_some_and(|due| due <= now));
-        due.map(|(_, made)| (made.alarm_id, made.name.clone(), made.rule.clone())).collect()
+    /// The alarms whose period is over, each with its next.
+    fn due(&self, now: DateTime<Utc>) -> Vec<Due> {
+        let due = self.watching().filter_map(|(it, made)| {
+            let until = it.machine.due(&it.last, now).filter(|until| *until <= now)?;
+            let (name, rule) = (made.name.clone(), made.rule.clone());
+            Some(Due { id: made.alarm_id, name, rule, until })
+        });
+        due.collect()
     }
 
     fn owed(&self) -> impl Iterator<Item = telling::Owed> {

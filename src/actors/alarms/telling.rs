@@ -74,7 +74,8 @@ async fn send(
             None => services.ask_of(stack, || ResourceReferred(signal.to.clone())).await,
         };
         let resource = resource.ok_or(Unsent::Unheard)?.ok_or_else(no_stack)?;
-        let command = ResourceCommand::Signal(Signal { id: signal.id, details: details.clone() });
+        let details = details.clone();
+        let command = ResourceCommand::Signal(Signal { id: signal.id, details, is_checked: false });
         let ask = services.measures.ask(command, Arc::clone(&meta));
         if let Ok(answer) = resource.send(ask).await {
             return answer.map(drop).map_err(|refusal| match refusal.is_unavailable() {

@@ -91,6 +91,7 @@ impl Beating<'_> {
             exposure::check_allowed(services, caller, exposure::types(&definition)).await?;
         }
         exposure::check_services(services, &definition, &lacking)?;
+        exposure::check_extensions(services, &definition).await?;
         // As many steps as a request may take, wherever the child's values come from.
         let registry = &services.registry;
         let check = || -> Result<_, Refusal> {

@@ -100,6 +100,8 @@ pub struct Signal {
     pub id: CommandId,
     /// An object, or null.
     pub details: Value,
+    /// Whether one that the type cannot read is refused, and does not come to nothing.
+    pub is_checked: bool,
 }
 
 /// A change of a group's size, as a policy asks for it.

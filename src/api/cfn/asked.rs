@@ -36,19 +36,29 @@ impl Asked {
         request: &HttpRequest,
         payload: dev::Payload,
     ) -> Result<Self, CfnFault> {
-        let mut asked = Self::signal(request, payload).await?;
-        if asked.verb == "POST" && asked.is_version_4() {
+        Self::signal(request, payload).await?.with_form()
+    }
+
+    /// The same with what stands in the form that the body may be.
+    pub(super) fn with_form(mut self) -> Result<Self, CfnFault> {
+        if self.verb == "POST" && self.is_version_4() {
             // Keystone leaves the query of such a request out of what is signed.
-            asked.params.retain(|name, _| name.starts_with("X-Amz-"));
+            self.params.retain(|name, _| name.starts_with("X-Amz-"));
         }
-        if is_form(request) {
-            let form = form_urlencoded::parse(&asked.body).into_owned();
+        if self.is_form() {
+            let form = form_urlencoded::parse(&self.body).into_owned();
             // As in Heat, what stands in both is taken from the query.
             for (name, value) in form.take(PARAMS_MAX + 1) {
-                asked.params.entry(name).or_insert(value);
+                self.params.entry(name).or_insert(value);
             }
         }
-        asked.bounded()
+        self.bounded()
+    }
+
+    fn is_form(&self) -> bool {
+        let declared = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let declared = declared.and_then(|value| value.split(';').next()).unwrap_or("").trim();
+        matches!(declared.to_ascii_lowercase().as_str(), "" | "application/x-www-form-urlencoded")
     }
 
     /// Whether it is signed by version 4 of Amazon's signatures.
@@ -67,19 +77,18 @@ impl Asked {
         let root = root(request);
         let place = root.split_once("://").map_or(root.as_str(), |(_, place)| place);
         let (host, prefix) = place.split_at(place.find('/').unwrap_or(place.len()));
-        let query = form_urlencoded::parse(request.query_string().as_bytes()).into_owned();
         let asked = Self {
             verb: request.method().as_str().to_owned(),
             host: host.to_owned(),
             path: decoded(&format!("{prefix}{}", request.uri().path())),
-            params: query.take(PARAMS_MAX + 1).collect(),
+            params: of_query(request.query_string()),
             headers: request.headers().clone(),
             body,
         };
         asked.bounded()
     }
 
-    fn bounded(self) -> Result<Self, CfnFault> {
+    pub(super) fn bounded(self) -> Result<Self, CfnFault> {
         if self.params.len() > PARAMS_MAX {
             let text = format!("There are more than {PARAMS_MAX} parameters.");
             return Err(CfnFault::new(REQUEST_LIMIT, text));
@@ -146,10 +155,9 @@ impl Asked {
     }
 }
 
-fn is_form(request: &HttpRequest) -> bool {
-    let declared = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let declared = declared.and_then(|value| value.split(';').next()).unwrap_or("").trim();
-    matches!(declared.to_ascii_lowercase().as_str(), "" | "application/x-www-form-urlencoded")
+/// The parameters of a query; one more than there may be, where there are more.
+pub(super) fn of_query(query: &str) -> BTreeMap<String, String> {
+    form_urlencoded::parse(query.as_bytes()).into_owned().take(PARAMS_MAX + 1).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ pub(super) mod asked;
 mod auth;
 mod cost;
 pub(super) mod fault;
+#[doc(hidden)]
+pub mod inputs;
 mod resources;
 mod shape;
 mod signal;
@@ -47,6 +49,7 @@ const ACTIONS: [&str; 13] = [
 pub(super) fn routes(config: &mut web::ServiceConfig) {
     config
         .service(web::resource(["", "/"]).to(act))
+        .service(web::resource(["/stacks", "/stacks/{rest:.*}"]).to(refuse))
         .service(signal::route("/waitcondition/{arn:.*}", signal::wait_condition))
         .service(signal::route("/signal/{arn:.*}", signal::signal))
         .default_service(web::to(versions::not_found));
@@ -55,6 +58,11 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
 /// An action, by any verb.
 async fn act(request: HttpRequest, payload: web::Payload) -> HttpResponse {
     answer(request, payload, ("cloudformation", &ACTIONS), perform).await
+}
+
+/// Where the other API has its stacks there is no action, as in Heat.
+async fn refuse(request: HttpRequest, payload: web::Payload) -> HttpResponse {
+    answer(request, payload, ("cloudformation", &[]), perform).await
 }
 
 /// Answers an action of one of Amazon's APIs, whose actions are under rules by its name.

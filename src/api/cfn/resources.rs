@@ -14,8 +14,8 @@ use crate::projections::{EventQuery, EventRow, ResourceRow, StackRow};
 impl Served<'_> {
     pub(super) async fn describe_stack_events(&self) -> Outcome {
         let stacks = match self.asked.param("StackName") {
-            Some(_) => vec![self.stack().await?],
-            None => self.stacks().await?,
+            Some(_) => vec![self.any_stack().await?],
+            None => self.stacks_and(true).await?,
         };
         let (mut events, mut room) = (Vec::new(), Room::default());
         for stack in &stacks {
@@ -80,7 +80,7 @@ impl Served<'_> {
     }
 
     pub(super) async fn list_stack_resources(&self) -> Outcome {
-        let stack = self.stack().await?;
+        let stack = self.any_stack().await?;
         let resources = self.state.views.resources(stack.id).await?;
         let view = |resource: &ResourceRow| {
             named([

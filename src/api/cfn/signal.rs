@@ -48,6 +48,13 @@ pub(super) async fn signal(request: HttpRequest, payload: web::Payload) -> HttpR
     }
 }
 
+/// The object that a body is, without what some senders put before it.
+pub(super) fn details_in(body: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    let before = body.len() - text.len();
+    text.starts_with(b"{").then(|| body.split_off(before))
+}
+
 async fn hear(
     request: &HttpRequest,
     payload: web::Payload,
@@ -59,13 +66,15 @@ async fn hear(
     if context.require("resource:signal").await.is_err() {
         return Err(CfnFault::new(ACCESS_DENIED, "Action signal not allowed for user"));
     }
-    let body = std::mem::take(&mut asked.body);
-    let details = match body.starts_with(b"{") {
-        true => {
+    let details = match details_in(&mut asked.body) {
+        Some(body) => {
             let project = async || Ok(context.caller.project_id.clone());
             Value::Object(object(state, body, project).await?)
         }
-        false => Value::Null,
+        None if tells && !asked.body.is_empty() => {
+            return Err(CfnFault::new(INVALID_VALUE, "The signal is no JSON object."));
+        }
+        None => Value::Null,
     };
     let format = asked.format();
     let served = Served { state, context: &context, request, asked: &asked };
@@ -76,7 +85,11 @@ async fn hear(
     let name = arn.resource().ok_or_else(not_one)?;
     let resource = resources::named_for(state, &context, &stack, name).await?;
     let who = writer(state, &context, &stack.project_id).await?;
-    let accepted = state.engine.signal_resource(&who, stack.id, &resource.name, &details).await?;
+    let (engine, name) = (&state.engine, &resource.name);
+    let accepted = match tells {
+        true => engine.signal_resource_checked(&who, stack.id, name, &details).await?,
+        false => engine.signal_resource(&who, stack.id, name, &details).await?,
+    };
     seen(state, &accepted).await?;
     let metadata = match tells && format == Format::Json {
         true => {

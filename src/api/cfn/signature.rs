@@ -131,7 +131,12 @@ pub(in crate::api) fn check_time(
             life.map(|life| age > life.min(EXPIRES_MAX))
         }
         (true, None) => return Err(INCOMPLETE_SIGNATURE.into()),
-        (false, _) => asked.param("Expires").map(time).transpose()?.map(|expires| now > expires),
+        (false, _) => {
+            let expires = asked.param("Expires").map(time).transpose()?;
+            // An address that is given out may hold for ever, as one without a time does.
+            let is_bound = window != Window::Lasting;
+            expires.map(|at| now > at || (is_bound && at - now > EXPIRES_MAX))
+        }
     };
     let is_over = match (is_expired, age, window) {
         (Some(is_expired), ..) => is_expired,
@@ -254,6 +259,14 @@ mod tests {
         assert_eq!(outcome(&at("2026-01-02T02:49:04"), Window::Look), "RequestExpired");
         let over = [("Expires", "2026-01-02T03:04:04Z")];
         assert_eq!(outcome(&over, Window::Lasting), "RequestExpired");
+        for (expires, window, expected) in [
+            ("2026-01-09T03:04:05Z", Window::Now, ""),
+            ("2026-01-09T03:04:06Z", Window::Now, "RequestExpired"),
+            ("2036-01-02T03:04:05Z", Window::Look, "RequestExpired"),
+            ("2036-01-02T03:04:05Z", Window::Lasting, ""),
+        ] {
+            assert_eq!(outcome(&[("Expires", expires)], window), expected, "{expires}");
+        }
         let fourth = |date: &str, expires: &str| {
             let headers = [("authorization", HEADER), ("x-amz-date", date)];
             let asked = asked("GET", &[("X-Amz-Expires", expires)], &headers);

@@ -11,7 +11,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::url::Links;
 use crate::api::v1::stacks::{create, definition, show, update};
-use crate::api::v1::{StackPath, living_stack, requester, seen, templates, time, writer};
+use crate::api::v1::{StackPath, any_stack, requester, seen, templates, time, writer};
 use crate::model::JsonMap;
 use crate::model::sizes::{Room, json_bytes};
 use crate::projections::{StackQuery, StackRow};
@@ -37,23 +37,34 @@ pub(in crate::api) struct Served<'a> {
 impl Served<'_> {
     /// The living stack that `StackName` names, by its name, its id or its ARN.
     pub(super) async fn stack(&self) -> Result<StackRow, CfnFault> {
+        let name = self.asked.needed("StackName")?;
+        let stack = self.stack_of(name).await?;
+        if stack.is_deleted() { Err(Fault::no_stack(name).into()) } else { Ok(stack) }
+    }
+
+    /// The same, where a deleted one may be looked at, too: by its id or its ARN.
+    pub(super) async fn any_stack(&self) -> Result<StackRow, CfnFault> {
         self.stack_of(self.asked.needed("StackName")?).await
     }
 
     async fn stack_of(&self, name: &str) -> Result<StackRow, CfnFault> {
         let (state, context) = (self.state, self.context);
         if let Some(arn) = Arn::read(name) {
-            return self.stack_at(&arn).await;
+            return self.any_stack_at(&arn).await;
         }
         let found = state.views.find(context.visible_project(), name.to_owned()).await?;
-        let found = found.filter(|stack| !stack.is_deleted());
         found.ok_or_else(|| Fault::no_stack(name).into())
     }
 
     /// The living stack of an ARN.
     pub(super) async fn stack_at(&self, arn: &Arn) -> Result<StackRow, CfnFault> {
+        let stack = self.any_stack_at(arn).await?;
+        if stack.is_deleted() { Err(Fault::no_stack(&arn.name).into()) } else { Ok(stack) }
+    }
+
+    async fn any_stack_at(&self, arn: &Arn) -> Result<StackRow, CfnFault> {
         let path = StackPath { name: arn.name.clone(), id: arn.id.clone() };
-        let stack = living_stack(self.state, self.context, &path).await?;
+        let stack = any_stack(self.state, self.context, &path).await?;
         match stack.project_id.as_str() == arn.project {
             true => Ok(stack),
             false => Err(Fault::no_stack(&arn.name).into()),
@@ -61,9 +72,15 @@ impl Served<'_> {
     }
 
     /// The project's own stacks, newest first.
-    pub(super) async fn stacks(&self) -> Result<Vec<StackRow>, CfnFault> {
+    async fn stacks(&self) -> Result<Vec<StackRow>, CfnFault> {
+        self.stacks_and(false).await
+    }
+
+    /// The same, with those within them where that is asked for.
+    pub(super) async fn stacks_and(&self, nested: bool) -> Result<Vec<StackRow>, CfnFault> {
         let query = StackQuery {
             project: Some(self.context.caller.project_id.clone()),
+            nested,
             ..StackQuery::default()
         };
         Ok(self.state.views.stacks(query).await?)
@@ -144,7 +161,7 @@ impl Served<'_> {
     }
 
     pub(super) async fn get_template(&self) -> Outcome {
-        let stack = self.stack().await?;
+        let stack = self.any_stack().await?;
         let template = definition::template_of(self.state, &stack).await?;
         Ok(json!({ "TemplateBody": template }))
     }

@@ -7,18 +7,61 @@ mod domain;
 mod service;
 mod stack;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::data::FileArguments;
-use super::{ended, purge};
+use super::data::{FileArguments, with_causes};
+use super::{VERSION, ended, logging, purge};
+use crate::config::{Flags, Settings};
 
 /// Do what heat-manage does, by its commands
 #[derive(Debug, clap::Args)]
+#[command(version = VERSION)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
     files: FileArguments,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What heat-manage takes before or behind each of its commands, beside `--config-file`.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// A directory with more such files, which are read in the order of their names
+    #[arg(long, value_name = "DIR", global = true)]
+    config_dir: Option<PathBuf>,
+    /// Log what is done, to standard error where no file is named
+    #[arg(long, short, global = true)]
+    debug: bool,
+    /// No effect, as in Heat: that much is always logged
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    /// Log to a file
+    #[arg(long, value_name = "FILE", global = true)]
+    log_file: Option<PathBuf>,
+    /// Log to a file in a directory
+    #[arg(long, value_name = "DIR", global = true)]
+    log_dir: Option<PathBuf>,
+}
+
+impl Common {
+    /// Starts the log where one is wanted. The error is a whole sentence.
+    fn start_log(&self, files: &FileArguments) -> Result<(), String> {
+        if !self.debug && self.log_file.is_none() && self.log_dir.is_none() {
+            return Ok(());
+        }
+        let flags = Flags {
+            debug: self.debug,
+            log_file: self.log_file.clone(),
+            log_dir: self.log_dir.clone(),
+            ..files.flags()
+        };
+        let settings = Settings::load(&flags, std::env::vars());
+        let settings = settings.map_err(|error| with_causes(&error))?;
+        logging::start_as(&settings).map_err(|error| with_causes(&error))
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -45,7 +88,7 @@ enum Command {
     MigratePropertiesData,
     /// Print what a resource has kept for itself; secrets masked
     ResourceDataList {
-        /// The resource's id, as `hearth replay --json` and the event list show it
+        /// The resource's own id: `resource_id` of `hearth replay STACK --json`
         resource_id: String,
     },
     /// Have a stack given up that comes to no end, with all stacks within it
@@ -62,7 +105,11 @@ enum Command {
 
 /// Does what is asked.
 pub(super) async fn run(arguments: &Arguments) -> ExitCode {
-    let files = &arguments.files;
+    let common = &arguments.common;
+    let files = &arguments.files.clone().with_dir(common.config_dir.clone());
+    if let Err(error) = common.start_log(files) {
+        return ended("manage", Err(error));
+    }
     let done = match &arguments.command {
         Command::PurgeDeleted(given) => {
             return purge::run(&purge::Arguments::of_manage(files.clone(), given)).await;

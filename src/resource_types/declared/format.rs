@@ -43,6 +43,9 @@ pub struct Declaration {
     /// The service of the catalog that is called.
     #[serde(default)]
     pub service: Option<String>,
+    /// The extension of the service, by its alias, that brings the collection.
+    #[serde(default)]
+    pub extension: Option<String>,
     /// The custom constraint that what is made satisfies.
     #[serde(default)]
     pub makes: Option<String>,

@@ -118,7 +118,7 @@ fn joined(cloud: &Asks<'_>, subject: &Subject, parts: &Value) -> Result<String, 
         }
     }
     let digits = subject.resource_id.map_or(0, |id| id.0.as_u128());
-    Ok(message(&read, digits))
+    message(&read, digits).map_err(|error| Failure::Invalid(error.to_string()))
 }
 
 impl ResourceType for Kept {

@@ -11,6 +11,9 @@ use super::super::keystone::Scope;
 use super::{nowhere, over, policy};
 use crate::model::JsonMap;
 
+/// Those that are there.
+const EXTENSIONS: [&str; 4] = ["encryption", "os-quota-sets", "os-types-manage", "qos-specs"];
+
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
         ("GET", ["limits"]) => {
@@ -30,7 +33,10 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             let zone = json!({"zoneName": "nova", "zoneState": {"available": true}});
             Ok(Answer::json(200, &json!({"availabilityZoneInfo": [zone]})))
         }
-        ("GET", ["extensions"]) => Ok(Answer::json(200, &json!({"extensions": []}))),
+        ("GET", ["extensions"]) => {
+            let extensions = EXTENSIONS.map(|alias| json!({ "alias": alias, "name": alias }));
+            Ok(Answer::json(200, &json!({ "extensions": extensions })))
+        }
         ("GET", ["attachments"] | ["attachments", "detail"]) => {
             Ok(Answer::json(200, &json!({"attachments": []})))
         }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use super::boot;
-use super::calls::Calls;
+use super::calls::{CallError, Calls};
 use super::script::{self, Ran, Script};
 use crate::clock::Clock;
 use crate::sandbox::guest_limits::GuestLimits;
@@ -22,6 +22,9 @@ const DEPLOYMENTS_MAX: usize = 256;
 /// How often it tries to answer, and the pause between.
 const ANSWERS_TRIED: u32 = 30;
 const ANSWER_PAUSE: Duration = Duration::from_secs(1);
+/// How long an answer is at first, as JSON, and how long at least where that is too much.
+const ANSWER_BYTES: usize = 224 * 1024;
+const ANSWER_BYTES_MIN: usize = 1024;
 
 /// What guests share.
 pub(super) struct Tools {
@@ -92,14 +95,20 @@ impl Guest {
             let values = names(&deployment["outputs"]);
             let ran = self.run(config, environment(&inputs), values).await;
             tracing::info!(server = self.server, status = ran.status, "a guest ran a deployment");
-            self.answer(&inputs, &answer(ran)).await;
+            self.answer(&inputs, &ran).await;
         }
     }
 
-    async fn answer(&self, inputs: &Value, answer: &Value) {
+    async fn answer(&self, inputs: &Value, ran: &Ran) {
+        let mut bytes = ANSWER_BYTES;
         for _ in 0..ANSWERS_TRIED {
-            match self.tools.calls.signal(inputs, answer).await {
+            match self.tools.calls.signal(inputs, &answer(ran, bytes)).await {
                 Ok(()) => return,
+                // Whoever is told may take less.
+                Err(CallError::Refused(400 | 413)) if bytes > ANSWER_BYTES_MIN => {
+                    bytes /= 2;
+                    continue;
+                }
                 Err(error) => {
                     tracing::warn!(server = self.server, %error, "a guest could not answer");
                 }
@@ -168,20 +177,59 @@ fn names(outputs: &Value) -> Vec<String> {
     outputs.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }
 
-fn answer(ran: Ran) -> Value {
-    let mut answer = json!({
-        "deploy_stdout": ran.stdout,
-        "deploy_stderr": ran.stderr,
-        "deploy_status_code": ran.status,
-    });
-    for (name, value) in ran.values {
-        answer[name] = value.into();
+/// What is answered, in so many bytes of JSON at most: each text has its share and what others leave
+/// of theirs, and is cut off behind that.
+fn answer(ran: &Ran, bytes: usize) -> Value {
+    const STATUS: &str = "deploy_status_code";
+    let own = [("deploy_stdout", &ran.stdout), ("deploy_stderr", &ran.stderr)];
+    let values = ran.values.iter().map(|(name, value)| (name.as_str(), value));
+    let mut texts = Vec::new();
+    // The braces and the status; of each text its quotes, colon and comma.
+    let mut left = bytes.saturating_sub(STATUS.len() + 32);
+    for (name, text) in own.into_iter().chain(values) {
+        let around = written(name).sum::<usize>() + 6;
+        if around <= left {
+            left -= around;
+            texts.push((name, text, written(text).sum::<usize>()));
+        }
     }
-    answer
+    texts.sort_by_key(|(_, _, length)| *length);
+    let mut answer = Map::from_iter([(STATUS.to_owned(), Value::from(ran.status))]);
+    let count = texts.len();
+    for (before, (name, text, _)) in texts.into_iter().enumerate() {
+        let share = left / (count - before);
+        let (kept, length) = head(text, share);
+        left -= length;
+        answer.insert(name.to_owned(), kept.into());
+    }
+    Value::Object(answer)
+}
+
+/// How many bytes each character of a text takes in JSON.
+fn written(text: &str) -> impl Iterator<Item = usize> {
+    text.chars().map(|it| match it {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..' ' => 6,
+        other => other.len_utf8(),
+    })
+}
+
+/// What a text begins with, in so many bytes of JSON, and how many those are.
+fn head(text: &str, bytes: usize) -> (&str, usize) {
+    let mut length = 0;
+    for ((at, _), more) in text.char_indices().zip(written(text)) {
+        if length + more > bytes {
+            return (&text[..at], length);
+        }
+        length += more;
+    }
+    (text, length)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -202,6 +250,35 @@ mod tests {
         assert_eq!((of("SUSPEND", "script"), of("CREATE", "puppet")), (None, None));
         let other = json!({ "group": "ansible", "config": "x" });
         assert_eq!(program(&other, &inputs(&other)), None);
+    }
+
+    #[test]
+    fn an_answer_has_a_bound_that_its_texts_share() {
+        let long = "\0".repeat(64 * 1024);
+        let values = ["one", "two"].map(|name| (name.to_owned(), "ü\"\n".repeat(20_000)));
+        let short = ("short".to_owned(), "all of it".to_owned());
+        let ran = Ran {
+            status: 3,
+            stdout: long.clone(),
+            stderr: long,
+            values: values.into_iter().chain([short]).collect(),
+        };
+        for bytes in [ANSWER_BYTES, ANSWER_BYTES / 2, ANSWER_BYTES_MIN] {
+            let answer = answer(&ran, bytes);
+            let length = answer.to_string().len();
+            assert!((bytes - 100..=bytes).contains(&length), "{length} of {bytes}");
+            assert_eq!(
+                (&answer["deploy_status_code"], answer["short"].as_str().unwrap()),
+                (&json!(3), "all of it")
+            );
+            assert_eq!(answer.as_object().unwrap().len(), 6);
+        }
+        let few = Ran { stdout: "a\n".to_owned(), ..Ran::default() };
+        let whole = json!({ "deploy_stdout": "a\n", "deploy_stderr": "", "deploy_status_code": 0 });
+        assert_eq!(answer(&few, ANSWER_BYTES), whole);
+        let names = (0..1000).map(|number| (format!("{number:0>200}"), "x".to_owned()));
+        let many = Ran { values: names.collect(), ..Ran::default() };
+        assert!(answer(&many, ANSWER_BYTES_MIN).to_string().len() <= ANSWER_BYTES_MIN);
     }
 
     #[test]

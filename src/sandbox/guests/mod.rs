@@ -28,6 +28,13 @@ use agent::{Guest, Tools};
 use calls::Calls;
 use keeper::Keeper;
 
+/// The scripts that a guest runs of user data as Nova keeps them, and what it is told to begin with.
+#[doc(hidden)]
+pub fn boot_of(user_data: &str) -> (Vec<String>, serde_json::Value) {
+    let boot = boot::read(user_data);
+    (boot.scripts, boot.metadata)
+}
+
 /// How often it is looked which servers there are.
 const LOOKED_EVERY: Duration = Duration::from_millis(500);
 /// How many servers have a guest at once.

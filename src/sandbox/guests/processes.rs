@@ -28,11 +28,14 @@ pub(super) fn count(mark: &str) -> usize {
 
 /// Ends all processes of a script.
 pub(super) fn end(mark: &str) {
+    let mut seen_none = false;
     for _ in 0..ROUNDS_MAX {
         let left = of(mark);
-        if left.is_empty() {
+        // One that came while it was looked is seen the next time.
+        if left.is_empty() && seen_none {
             return;
         }
+        seen_none = left.is_empty();
         for id in left.into_iter().filter_map(Pid::from_raw) {
             // One that is gone meanwhile is as good.
             let _ = kill_process(id, Signal::KILL);

@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::processes;
@@ -144,20 +145,19 @@ fn started(
         .spawn()?;
     let said = [stdout.as_path(), stderr.as_path()];
     let (status, why) = watched(child, mark, said, limits, stopped)?;
-    let head = |path: &Path| head(path, limits.output_bytes).unwrap_or_default();
-    let mut stderr_text = head(&stderr);
+    let mut stderr_text = head(&stderr, limits.output_bytes).unwrap_or_default();
     if let Some(why) = why {
         stderr_text.push_str(&format!("\nThe script was stopped: {why}\n"));
     }
     let mut values = BTreeMap::new();
     for name in script.values.iter().filter(|name| !name.contains(['/', '\0'])) {
-        let mut path = place.outputs().into_os_string();
-        path.push(format!(".{name}"));
-        if Path::new(&path).exists() {
-            values.insert(name.clone(), head(Path::new(&path)));
+        let path = private_files::beside(&place.outputs(), &format!(".{name}"));
+        if let Ok(value) = head(&path, limits.output_bytes) {
+            values.insert(name.clone(), value);
         }
     }
-    Ok(Ran { status, stdout: head(&stdout), stderr: stderr_text, values })
+    let stdout = head(&stdout, limits.output_bytes).unwrap_or_default();
+    Ok(Ran { status, stdout, stderr: stderr_text, values })
 }
 
 /// What runs a text: what its first line names, with at most one argument, or a shell.
@@ -225,10 +225,16 @@ fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// What a file begins with.
+/// What a file begins with. The script may have put anything in its place: a link is not followed,
+/// and nobody waits for whoever writes into a pipe.
 fn head(path: &Path, max: usize) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(max as u64).read_to_end(&mut bytes)?;
+    file.take(max as u64).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -270,6 +276,18 @@ mod tests {
         assert_eq!(seen, ["HEARTH_GUEST", "HOME", "PATH", "heat_outputs_path", "name"]);
         assert_eq!(ran.values, BTreeMap::from([("out".to_owned(), "a b".to_owned())]));
         assert!(!directory(&own).exists());
+    }
+
+    #[test]
+    fn a_value_is_a_regular_file_and_nobody_waits_for_a_pipe() {
+        let names = ["pipe", "link", "directory", "file"].map(str::to_owned);
+        let text = "mkfifo $heat_outputs_path.pipe && ln -s /etc/passwd $heat_outputs_path.link\n\
+                    mkdir $heat_outputs_path.directory && echo here > $heat_outputs_path.file\n\
+                    rm ../stdout ../stderr && mkfifo ../stdout && ln -s /etc/passwd ../stderr";
+        let script = Script { text, environment: &[], values: &names };
+        let ran = run(&script, &limits(), &mark(), &AtomicBool::new(false));
+        let file = BTreeMap::from([("file".to_owned(), "here\n".to_owned())]);
+        assert_eq!(ran, Ran { values: file, ..Ran::default() });
     }
 
     #[test]

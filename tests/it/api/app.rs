@@ -55,6 +55,7 @@ pub(crate) struct SetUp {
     pub(crate) faults: Vec<FaultRule>,
     /// How slow it is.
     pub(crate) latencies: Latencies,
+    pub(crate) registry: Registry,
 }
 
 impl Default for SetUp {
@@ -70,6 +71,7 @@ impl Default for SetUp {
             token_life: Duration::from_secs(3600),
             faults: Vec::new(),
             latencies: Latencies::none(),
+            registry: Registry::built_in().unwrap(),
         }
     }
 }
@@ -180,7 +182,7 @@ impl App {
         let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
         let master = MasterKey::fresh(clock.as_ref());
         let vault = Arc::new(Vault::new(Arc::clone(&log), master, Arc::clone(&clock)));
-        let registry = Arc::new(Registry::built_in().unwrap());
+        let registry = Arc::new(setup.registry);
         let views = Views::in_memory(Arc::clone(&log)).await.unwrap();
         views.after(log.durable_position()).await.unwrap();
         let policy = Arc::new(policy);

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::app::{Answered, App};
+use hearth::resource_types::Registry;
+
+use super::app::{Answered, App, SetUp};
 
 fn one(type_name: &str, properties: Value) -> Value {
     json!({ "heat_template_version": "2021-04-16", "resources": {
@@ -36,6 +38,58 @@ async fn types_are_listed_that_the_caller_may_use_and_the_cloud_has_a_service_fo
     let text = "HEAT-E99001 Service zun is not available for resource type OS::Zun::Container, \
                 reason: Service endpoint not in service catalog.";
     is_fault(&unavailable, 400, "ResourceTypeUnavailable", text);
+    app.stop().await;
+}
+
+/// A type of an extension that there is not.
+const OF_AN_EXTENSION: &str = "\
+type: Example::Network::Ray
+class: Ray
+description: What networks have elsewhere.
+service: network
+extension: rays
+properties: { name: { type: string, description: Its name. } }
+wrap: ray
+name: name
+create: { post: /v2.0/rays }
+show: { get: '/v2.0/rays/{id}' }
+delete: { delete: '/v2.0/rays/{id}' }
+";
+
+#[actix::test]
+async fn types_of_an_extension_that_a_service_lacks_are_neither_listed_nor_made() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ray.yaml"), OF_AN_EXTENSION).unwrap();
+    let mut registry = Registry::built_in().unwrap();
+    registry.add_plugins(folder.path()).unwrap();
+    let log = std::sync::Arc::new(hearth::events::log::MemoryLog::new());
+    let app = App::set_up(log, SetUp { registry, ..SetUp::default() }).await;
+    let listed = app.get("/resource_types").await.json();
+    let listed = listed["resource_types"].as_array().unwrap();
+    for (name, is_there) in [
+        ("Example::Network::Ray", false),
+        ("OS::Neutron::Net", true),
+        ("OS::Neutron::QoSMinimumPacketRateRule", false),
+        ("OS::Neutron::Trunk", true),
+        ("OS::Neutron::VPNService", true),
+        ("OS::Cinder::VolumeType", false),
+    ] {
+        // Those of an administrator are not listed, whatever there is.
+        assert_eq!(listed.contains(&name.into()), is_there, "{name}");
+    }
+    let text = "HEAT-E99001 Service neutron is not available for resource type \
+                Example::Network::Ray, reason: Required extension rays in neutron service is not \
+                available.";
+    let shown = app.get("/resource_types/Example::Network::Ray").await;
+    is_fault(&shown, 400, "ResourceTypeUnavailable", text);
+    let before = app.log.durable_position();
+    let ray = one("Example::Network::Ray", json!({}));
+    let body = json!({ "stack_name": "web", "template": ray });
+    for path in ["/stacks", "/stacks/preview"] {
+        let answered = app.ask("POST", path, Some(body.clone())).await;
+        is_fault(&answered, 400, "ResourceTypeUnavailable", text);
+    }
+    assert_eq!(app.log.durable_position(), before);
     app.stop().await;
 }
 

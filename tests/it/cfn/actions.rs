@@ -92,6 +92,47 @@ async fn a_stack_lives_from_its_making_to_its_end() {
     while desk.get("DescribeStacks", &[("StackName", "web")]).await.status == 200 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+    // By what it is and not by its name it is still there to be looked at.
+    for name in [arn, id] {
+        let name = ("StackName", name);
+        let shown = desk.get("DescribeStacks", &[name]).await;
+        assert_eq!(within(&shown.text, "StackStatus"), "DELETE_COMPLETE");
+        let events = desk.get("DescribeStackEvents", &[name]).await;
+        assert_eq!(within(&events.text, "ResourceStatus"), "DELETE_COMPLETE");
+        assert_eq!(desk.get("GetTemplate", &[name]).await.status, 200);
+        assert_eq!(desk.get("ListStackResources", &[name]).await.status, 200);
+        let said = ("LogicalResourceId", "Said");
+        for (action, params) in [
+            ("UpdateStack", vec![name, ("TemplateBody", TEMPLATE)]),
+            ("DeleteStack", vec![name]),
+            ("CancelUpdateStack", vec![name]),
+            ("DescribeStackResources", vec![name]),
+            ("DescribeStackResource", vec![name, said]),
+        ] {
+            let refused = desk.post(action, &params).await;
+            let code = (refused.status, within(&refused.text, "Code"));
+            assert_eq!(code, (400, "InvalidParameterValue"), "{action}");
+        }
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn the_events_of_a_project_are_those_of_nested_stacks_too() {
+    let desk = Desk::open().await;
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": { "group": { "type": "OS::Heat::ResourceGroup", "properties": {
+            "count": 1, "resource_def": { "type": "OS::Heat::RandomString" } } } },
+    });
+    let template = template.to_string();
+    let web = [("StackName", "web"), ("TemplateBody", template.as_str())];
+    assert_eq!(desk.post("CreateStack", &web).await.status, 200);
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+    let all = desk.get("DescribeStackEvents", &[]).await;
+    assert!(all.text.contains("<StackName>web-group-"), "{}", all.text);
+    let own = desk.get("DescribeStackEvents", &[("StackName", "web")]).await;
+    assert!(!own.text.contains("<StackName>web-group-"), "{}", own.text);
     desk.app.stop().await;
 }
 

@@ -59,6 +59,15 @@ async fn what_makes_no_sense_is_refused_in_heats_words() {
     let desk = Desk::open().await;
     let unknown = desk.get("Frobnicate", &[]).await;
     assert_eq!(code(&desk, &unknown), (400, "InvalidAction"));
+    // Where the other API has its stacks.
+    for path in ["/v1/stacks", "/v1/stacks/web/events"] {
+        let params = named("ListStacks", &[]);
+        let params = desk.key.version_2("GET", &desk.host, path, &params, Some(now()));
+        let there = desk.send("GET", &format!("{path}?{}", query(&params)), &[], None).await;
+        assert_eq!(code(&desk, &there), (400, "InvalidAction"));
+        let unsigned = desk.send("GET", path, &[], None).await;
+        assert_eq!(code(&desk, &unsigned), (400, "IncompleteSignature"));
+    }
     let nameless = desk.get("GetTemplate", &[]).await;
     assert_eq!(code(&desk, &nameless), (400, "MissingParameter"));
     let missing = desk.get("DescribeStacks", &[("StackName", "web")]).await;

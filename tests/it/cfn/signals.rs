@@ -37,12 +37,22 @@ impl Desk {
         body: Option<Value>,
         at: Option<DateTime<Utc>>,
     ) -> Answered {
+        self.signal_text(verb, (door, arn), body.map(|body| body.to_string()), at).await
+    }
+
+    async fn signal_text(
+        &self,
+        verb: &str,
+        (door, arn): (&str, &str),
+        body: Option<String>,
+        at: Option<DateTime<Utc>>,
+    ) -> Answered {
         let path = format!("/v1/{door}/{arn}");
         let params = self.key.version_2(verb, &self.host, &path, &Vec::new(), at);
         let arn = quoted(arn).replace("%2F", "/");
         let address = format!("/v1/{door}/{arn}?{}", query(&params));
         // As curl sends what it is told to send.
-        self.send(verb, &address, &[], body.map(|body| body.to_string())).await
+        self.send(verb, &address, &[], body).await
     }
 }
 
@@ -64,6 +74,54 @@ async fn a_condition_waits_for_signals_at_a_signed_address() {
     assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
     let shown = desk.get("DescribeStacks", &[("StackName", "web")]).await;
     assert_eq!(within(&shown.text, "OutputValue"), r#"{"a": "one", "b": "two"}"#);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn a_signal_that_a_handle_cannot_read_is_refused_and_not_thrown_away() {
+    let desk = Desk::open().await;
+    let template = r#"{
+        "heat_template_version": "2018-08-31",
+        "resources": { "handle": { "type": "AWS::CloudFormation::WaitConditionHandle" } }
+    }"#;
+    let web = [("StackName", "web"), ("TemplateBody", template)];
+    let created = desk.post("CreateStack", &web).await;
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+    let arn = format!("{}/resources/handle", within(&created.text, "StackId"));
+    let condition = ("waitcondition", arn.as_str());
+    let whole = json!({ "Status": "SUCCESS", "Reason": "r", "Data": "d", "UniqueId": "1" });
+    let but = |name: &str, value: Value| {
+        let mut other = whole.clone();
+        other[name] = value;
+        other.to_string()
+    };
+    let mut short = whole.clone();
+    short.as_object_mut().unwrap().remove("Data");
+    for wrong in [
+        Some(but("Status", "foo".into())),
+        Some(but("More", "x".into())),
+        Some(short.to_string()),
+        Some(format!("[{whole}]")),
+        Some("{\"Status\"".to_owned()),
+        Some(String::new()),
+        None,
+    ] {
+        let refused = desk.signal_text("PUT", condition, wrong.clone(), None).await;
+        let code = (refused.status, within(&refused.text, "Code"));
+        assert_eq!(code, (400, "InvalidParameterValue"), "{wrong:?}");
+        // Nobody waits for what becomes of one that comes by the other door.
+        if wrong.as_ref().is_none_or(|text| text != "{\"Status\"") {
+            let heard = desk.signal_text("POST", ("signal", &arn), wrong.clone(), None).await;
+            assert_eq!(heard.status, 200, "{wrong:?}: {}", heard.text);
+        }
+    }
+    for right in [whole.to_string(), format!("\u{feff} \n{}", but("UniqueId", 2.into()))] {
+        let heard = desk.signal_text("PUT", condition, Some(right), None).await;
+        assert_eq!(heard.status, 200, "{}", heard.text);
+    }
+    let handle = [("StackName", "web"), ("LogicalResourceId", "handle"), ("ContentType", "JSON")];
+    let shown = desk.get("DescribeStackResource", &handle).await;
+    assert!(shown.text.contains(r#""1":"#) && shown.text.contains(r#""2":"#), "{}", shown.text);
     desk.app.stop().await;
 }
 

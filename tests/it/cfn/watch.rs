@@ -236,6 +236,7 @@ async fn what_is_wrong_or_too_much_is_refused() {
         (alarm("AlarmDescription", long.as_str()), value.to_owned()),
         (alarm("MetricName", ""), missing("")),
         (datum("MetricData.member.1.Value", "NaN"), value.to_owned()),
+        (datum("MetricData.member.1.Value", "1e308"), value.to_owned()),
         (datum("MetricData.member.1.Value", ""), missing("")),
         (datum("MetricData.member.1.MetricName", long.as_str()), value.to_owned()),
         (datum("MetricData.member.1.MetricName", ""), missing("")),

@@ -224,6 +224,31 @@ async fn data_count_in_the_period_of_their_own_time_whenever_they_come() {
 }
 
 #[actix::test]
+async fn no_datum_is_lost_between_two_periods_however_late_somebody_looks() {
+    let clock = Arc::new(SimulatedClock::new(10));
+    let ground = Ground::timed(clock.clone()).await;
+    let world = ground.start().await;
+    let quiet = json!({ "AlarmActions": [], "Statistic": "Maximum" });
+    let web = world.create("web", template(quiet)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    // In the first moment of a period, which a look half a second late would leave out.
+    put(&world, &[("AlarmName", "web-hot")], 95.0).await.unwrap();
+    clock.advance(TimeDelta::milliseconds(60_500));
+    comes_to(&world, AlarmState::Alarm).await;
+    // After that one was over, before anybody looked.
+    let between = Some(clock.now() - TimeDelta::milliseconds(400));
+    put_datum(&world, Datum { at: between, ..datum(20.0) }).await.unwrap();
+    clock.advance(TimeDelta::milliseconds(60_300));
+    comes_to(&world, AlarmState::Normal).await;
+    // Two periods are over before anybody looks: each is evaluated.
+    put(&world, &[("AlarmName", "web-hot")], 96.0).await.unwrap();
+    let before = ground.count("AlarmStateSet").await;
+    clock.advance(TimeDelta::seconds(125));
+    comes_to(&world, AlarmState::NoData).await;
+    assert_eq!(ground.count("AlarmStateSet").await, before + 2);
+}
+
+#[actix::test]
 async fn an_alarm_rests_with_its_stack_and_an_update_changes_it_in_place() {
     let ground = Ground::new().await;
     let world = ground.start().await;

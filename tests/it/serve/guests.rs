@@ -118,6 +118,13 @@ async fn guests_do_what_they_are_told_and_answer() {
         ("exits", "#!/bin/sh\nexit 3\n", "3"),
         ("floods", "while :; do echo 012345678901234567890123456789; done", "137"),
         ("forks", "while :; do sleep 600 & done", "137"),
+        // A pipe that nobody writes into, and more than a signal may bring.
+        (
+            "odd",
+            "mkfifo $heat_outputs_path.greeting\nhead -c 65536 /dev/zero\n\
+             head -c 65536 /dev/zero >&2\nexit 4",
+            "4",
+        ),
     ];
     for (name, script, _) in wrong {
         demo.create(name, template("POLL_SERVER_CFN", "CFN_SIGNAL", script)).await;

@@ -93,6 +93,28 @@ fn a_log_has_a_format_instead_of_a_revision_of_tables() {
 }
 
 #[test]
+fn the_options_of_every_command_are_taken_before_and_behind_it() {
+    let desk = Desk::new();
+    let place = |name: &str| desk.0.path().join(name);
+    std::fs::create_dir(place("conf.d")).unwrap();
+    std::fs::write(place("conf.d/1.conf"), "[hearth]\ndata = other\n").unwrap();
+    std::fs::write(place("conf.d/2.conf"), "[hearth]\ndata = d\n").unwrap();
+    std::fs::write(place("conf.d/3.text"), "no settings").unwrap();
+    std::fs::write(place("heat.conf"), "[hearth]\ndata = none\n").unwrap();
+    let told = "the log has format 3\n";
+    let both = "--config-file heat.conf --config-dir conf.d";
+    assert_eq!(desk.said(&format!("manage {both} -v --verbose db_sync")), told);
+    assert!(place("d").is_dir() && !place("other").exists() && !place("none").exists());
+    assert_eq!(desk.said("manage db_version --config-dir conf.d --debug --log-file log"), "3\n");
+    assert!(place("log").is_file());
+    assert_eq!(desk.said("manage -d db_version --config-dir conf.d --log-dir ."), "3\n");
+    assert!(place("hearth.log").is_file());
+    assert!(desk.refused("manage db_version --config-dir none").contains("none"));
+    let version = desk.said("manage --version");
+    assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
+}
+
+#[test]
 fn what_a_stack_is_at_is_given_up_with_all_within_it_once_somebody_agrees() {
     let desk = Desk::new();
     let served = Served::start(&desk.data(), &[], &[]);

@@ -101,7 +101,7 @@ impl World {
     pub(super) fn signal(&mut self, stack: StackId, id: ResourceId, name: &ResourceName) {
         self.tell(|| format!("{name} is signaled"));
         let details = json!({ "Status": "SUCCESS", "Reason": "well", "Data": "", "UniqueId": "1" });
-        let signal = Signal { id: CommandId(self.clock.fresh_id()), details };
+        let signal = Signal { id: CommandId(self.clock.fresh_id()), details, is_checked: false };
         self.say(stack, id, name, ResourceCommand::Signal(signal));
     }
 

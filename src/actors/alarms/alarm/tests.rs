@@ -60,9 +60,14 @@ impl Story {
 
     /// Evaluates data that came so many seconds ago.
     fn evaluate(&mut self, data: &[(i64, f64)]) -> Vec<&'static str> {
-        let now = self.clock.now();
-        let at = |(ago, value): &(i64, f64)| (now - TimeDelta::seconds(*ago), Sample::from(*value));
-        self.tell(AlarmCommand::Evaluate { data: data.iter().map(at).collect() })
+        self.evaluate_until(self.clock.now(), data)
+    }
+
+    /// Evaluates data that came so many seconds before a moment.
+    fn evaluate_until(&mut self, until: DateTime<Utc>, data: &[(i64, f64)]) -> Vec<&'static str> {
+        let at =
+            |(ago, value): &(i64, f64)| (until - TimeDelta::seconds(*ago), Sample::from(*value));
+        self.tell(AlarmCommand::Evaluate { until, data: data.iter().map(at).collect() })
     }
 
     fn told(&mut self) -> Vec<&'static str> {
@@ -76,7 +81,10 @@ impl Story {
 fn it_is_due_by_whole_periods_since_it_began_and_those_that_nobody_saw_are_passed_over() {
     let mut story = Story::of(rule());
     let began = story.clock.now();
-    let due = |story: &Story| (story.alarm.due(&story.last).unwrap() - began).num_seconds();
+    let due = |story: &Story| {
+        let due = story.alarm.due(&story.last, story.clock.now()).unwrap();
+        (due - began).num_seconds()
+    };
     assert_eq!(due(&story), 60);
     story.pass(61);
     assert_eq!(due(&story), 60);
@@ -85,7 +93,31 @@ fn it_is_due_by_whole_periods_since_it_began_and_those_that_nobody_saw_are_passe
     story.last = LastLook(began + TimeDelta::seconds(605));
     assert_eq!(due(&story), 660);
     story.tell(AlarmCommand::Suspend);
-    assert!(story.alarm.due(&story.last).is_none());
+    assert!(story.alarm.due(&story.last, story.clock.now()).is_none());
+}
+
+#[test]
+fn a_period_is_judged_as_of_when_it_was_over_however_late_somebody_looks() {
+    let mut story = Story::of(rule());
+    let began = story.clock.now();
+    let at = |seconds| began + TimeDelta::seconds(seconds);
+    story.pass(60 + 13);
+    // Of the period's first moment, and of the first after it.
+    assert_eq!(story.evaluate_until(at(60), &[(60, 90.0), (0, 10.0)]), ["AlarmStateSet"]);
+    assert_eq!(story.alarm.state, AlarmState::Alarm);
+    assert_eq!(story.alarm.due(&story.last, story.clock.now()), Some(at(120)));
+    story.pass(2 * 60);
+    assert_eq!(story.alarm.due(&story.last, story.clock.now()), Some(at(120)), "each in turn");
+    story.evaluate_until(at(120), &[(60, 10.0), (0, 90.0)]);
+    assert_eq!(story.alarm.state, AlarmState::Normal);
+    assert_eq!(story.alarm.due(&story.last, story.clock.now()), Some(at(180)));
+    story.pass(3600);
+    let late = story.alarm.due(&story.last, story.clock.now()).unwrap();
+    assert_eq!(late, at(3540), "those of the last minutes");
+    let seldom = Story::of(AlarmRule { period: 3600, ..rule() });
+    seldom.pass(3 * 3600 - 1);
+    let newest = seldom.clock.now() - TimeDelta::seconds(3599);
+    assert_eq!(seldom.alarm.due(&seldom.last, seldom.clock.now()), Some(newest));
 }
 
 #[test]
@@ -115,6 +147,25 @@ fn each_of_several_periods_must_be_beyond_the_threshold() {
     assert_eq!(story.alarm.state, AlarmState::Alarm);
     story.evaluate(&[(61, 85.0)]);
     assert_eq!(story.alarm.state, AlarmState::NoData);
+}
+
+#[test]
+fn many_data_in_many_periods_are_looked_at_once() {
+    let periods = 8_640;
+    let rule = AlarmRule { period: 10, periods, statistic: Statistic::Sum, ..rule() };
+    let mut story = Story::of(AlarmRule { threshold: 11.5, ..rule });
+    let began = std::time::Instant::now();
+    // Twelve in each period, and one of no period that counts.
+    let data: Vec<(i64, f64)> = (0..i64::from(periods) * 12)
+        .map(|number| (number / 12 * 10 + number % 10 + 1, 1.0))
+        .chain([(86_401, 1_000.0), (0, 1_000.0), (-1, 1_000.0)])
+        .collect();
+    story.evaluate(&data);
+    assert_eq!(story.alarm.state, AlarmState::Alarm);
+    let fewer: Vec<_> = data.iter().copied().filter(|(ago, _)| *ago != 500).collect();
+    story.evaluate(&fewer);
+    assert_eq!(story.alarm.state, AlarmState::Normal);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -81,7 +81,7 @@ mod tests {
     fn signal(story: Story, number: usize) -> Story {
         let details = json!({ "id": number.to_string(), "status": "SUCCESS", "data": "secret" });
         let id = CommandId(uuid::Uuid::from_u128(number as u128));
-        story.when(ResourceCommand::Signal(Signal { id, details }))
+        story.when(ResourceCommand::Signal(Signal { id, details, is_checked: false }))
     }
 
     /// The create has come to its end.

@@ -42,7 +42,11 @@ impl Decider<'_> {
         let subject = self.state.subject_beside_signals(&definition, self.knowledge);
         match driver.program().signal(&subject, &signal.details) {
             Signaled::Unsupported => Err(unsupported()),
-            Signaled::Handled(outcome) => {
+            Signaled::Unread { why, .. } if signal.is_checked => {
+                let text = format!("The signal to the Resource ({}) is none: {why}", self.name);
+                Err(Refusal::new("Invalid", text))
+            }
+            Signaled::Handled(outcome) | Signaled::Unread { outcome, .. } => {
                 self.refuse_too_much(&outcome.metadata)?;
                 Ok(self.signal_handled(signal.id, outcome, &signal.details))
             }
@@ -168,7 +172,7 @@ impl Decider<'_> {
             ..self.nesting(&definition, TraversalId(taken.signal.0))
         };
         ResourceEffect::CarryOutSignal {
-            signal: Signal { id: taken.signal, details },
+            signal: Signal { id: taken.signal, details, is_checked: false },
             nesting: Box::new(nesting),
             subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
@@ -283,7 +287,7 @@ mod tests {
             given_nothing().when(converge(1, "OS::Heat::SoftwareDeployment", json!({})));
         let signal = |number: usize| {
             let id = CommandId(uuid::Uuid::from_u128(number as u128));
-            ResourceCommand::Signal(Signal { id, details: Value::Null })
+            ResourceCommand::Signal(Signal { id, details: Value::Null, is_checked: false })
         };
         for number in 0..SIGNALS_OPEN_MAX {
             story = story.when(signal(number));

@@ -192,15 +192,16 @@ impl ResourceType for WaitHandle {
     }
 
     fn signal(&self, subject: &Subject, details: &Value) -> Signaled {
+        let why = match self.0 {
+            HandleKind::Own => "it may have data, id, reason and status, SUCCESS or FAILURE",
+            HandleKind::Aws => "it has Data, Reason, Status, SUCCESS or FAILURE, and UniqueId",
+        };
         if self.0 != HandleKind::Own && details.is_null() {
-            return Signaled::Handled(SignalOutcome {
-                said: Said::Details,
-                ..SignalOutcome::default()
-            });
+            let outcome = SignalOutcome { said: Said::Details, ..SignalOutcome::default() };
+            return Signaled::Unread { why, outcome };
         }
         let Some((id, signal)) = self.read(subject.signaled, details) else {
-            // Heat's answer has left by now: what cannot be read comes to nothing.
-            return Signaled::Handled(SignalOutcome::default());
+            return Signaled::Unread { why, outcome: SignalOutcome::default() };
         };
         let [_, reason, status, _] = self.parts();
         let (status, reason) = (python::text(&signal[status]), python::text(&signal[reason]));
@@ -332,7 +333,7 @@ mod tests {
         let driver = Registry::built_in().unwrap().driver(type_name).unwrap();
         let subject = Subject { signaled: signals.len(), ..Subject::default() };
         match driver.program().signal(&subject, &details) {
-            Signaled::Handled(outcome) => outcome,
+            Signaled::Handled(outcome) | Signaled::Unread { outcome, .. } => outcome,
             other => panic!("{other:?}"),
         }
     }

@@ -38,9 +38,9 @@ pub(super) fn encoded(
         Some("RAW") => data.to_owned(),
         Some("SOFTWARE_CONFIG") => match ignition(data) {
             Some(config) => with_metadata(config, metadata)?,
-            None => multipart(own_parts(data), metadata, watch_server(cloud)),
+            None => multipart(own_parts(data), metadata, watch_server(cloud))?,
         },
-        _ => multipart(parts_of_tools(data), metadata, places(cloud)?),
+        _ => multipart(parts_of_tools(data), metadata, places(cloud)?)?,
     };
     Ok((!whole.is_empty()).then(|| STANDARD.encode(whole)))
 }
@@ -137,7 +137,8 @@ fn own_parts(user_data: &str) -> Vec<Part> {
     parts.into_iter().map(own).collect()
 }
 
-fn multipart(own: Vec<Part>, metadata: &JsonMap, last: Vec<Part>) -> String {
+fn multipart(own: Vec<Part>, metadata: &JsonMap, last: Vec<Part>) -> Result<String, Failure> {
+    let unwritable = |error: mime::ControlCharacter| Failure::Invalid(error.to_string());
     let mut parts = vec![
         Part::new("cloud-config", "cloud-config", CLOUD_CONFIG.to_owned()),
         Part::new("cloud-boothook", "boothook.sh", BOOTHOOK.to_owned()),
@@ -160,19 +161,16 @@ fn multipart(own: Vec<Part>, metadata: &JsonMap, last: Vec<Part>) -> String {
         format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n");
     for part in parts {
         let charset = if part.content.is_ascii() { "us-ascii" } else { "utf-8" };
-        message.push_str(&format!(
-            "\n--{boundary}\nContent-Type: text/{}; charset=\"{charset}\"\n",
-            part.subtype
-        ));
-        message.push_str("MIME-Version: 1.0\n");
+        let content_type = mime::content_type(&part.subtype, charset).map_err(unwritable)?;
+        message.push_str(&format!("\n--{boundary}\n{content_type}\nMIME-Version: 1.0\n"));
         let encoding = if part.content.is_ascii() { "7bit" } else { "8bit" };
         message.push_str(&format!("Content-Transfer-Encoding: {encoding}\n"));
-        message
-            .push_str(&format!("Content-Disposition: attachment; filename=\"{}\"\n\n", part.file));
+        let disposition = mime::disposition(&part.file).map_err(unwritable)?;
+        message.push_str(&format!("{disposition}\n\n"));
         message.push_str(&part.content);
     }
     message.push_str(&format!("\n--{boundary}--\n"));
-    message
+    Ok(message)
 }
 
 #[cfg(test)]
@@ -228,12 +226,27 @@ mod tests {
                 filename: "hello.sh".into(),
             }],
             7,
-        );
+        )
+        .unwrap();
         let told = decoded(json!({"user_data": message, "user_data_format": "SOFTWARE_CONFIG"}));
         assert!(told.contains("filename=\"hello.sh\"\n\necho hello"), "{told}");
         assert!(!told.contains("cfn-userdata") && !told.contains("0000000007"));
         let told = decoded(json!({"user_data": "plain", "user_data_format": "SOFTWARE_CONFIG"}));
         assert!(told.contains("text/plain") && told.contains("\n\nplain\n--"), "{told}");
+        let named = |name: &str| {
+            let user_data = format!(
+                "Content-Type: multipart/mixed; boundary=b\n\n--b\n\
+                 Content-Disposition: attachment; filename={name}\n\nx\n--b--"
+            );
+            told_of(
+                None,
+                &json!({ "user_data": user_data, "user_data_format": "SOFTWARE_CONFIG" }),
+                &json!({}),
+            )
+        };
+        let told = named("\"a\\\"b.sh\"").unwrap();
+        assert!(told.contains("; filename=\"a\\\"b.sh\"\n"), "{told}");
+        assert!(named("\"a\rX: 1\"").is_err());
     }
 
     #[test]

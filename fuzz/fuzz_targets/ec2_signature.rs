@@ -1,0 +1,11 @@
+//! `cargo fuzz run ec2_signature`: however a request is signed, the signature is read or refused.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../sent_input.rs"]
+#[allow(dead_code, reason = "each target has its own function")]
+mod sent_input;
+
+fuzz_target!(|input: &[u8]| sent_input::signature(input));
