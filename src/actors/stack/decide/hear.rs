@@ -104,7 +104,7 @@ mod tests {
                 StackSource { template: template.to_string().into(), ..StackSource::default() };
             let registry = Arc::new(Registry::built_in().unwrap());
             let pseudo = PseudoParameters::default();
-            let definition = StackDefinition::load(&source, &pseudo, &registry).unwrap();
+            let definition = StackDefinition::load(&source, &pseudo, registry.as_ref()).unwrap();
             let bounds = TreeBounds::LOOSE;
             let known = Arc::new(check(&registry, bounds, definition).unwrap());
             let revise = Revise {
@@ -216,7 +216,7 @@ mod tests {
         assert!(!story.working.reports.any_at_work());
         assert_eq!(story.stack.status, Status::Complete);
 
-        let handle = story.stack.incarnations()["h7"];
+        let handle = story.stack.incarnations()[&ResourceName::from("h7")];
         let mut entries = SignalEntries::default();
         entries.insert("1".to_owned(), json!({ "status": "SUCCESS" }));
         let story = story.reports(handle, &"h7".into(), entries);
