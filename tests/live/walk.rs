@@ -224,6 +224,12 @@ impl Stage {
 
     /// What the walk stood on, and the bystander, is as it was; then all goes.
     pub(crate) async fn clear(mut self) {
+        // What the walk needed later may stand in what was there before.
+        while self.made.len() > self.seen.len()
+            && let Some((_, made)) = self.made.pop()
+        {
+            self.other.delete(made).await;
+        }
         for ((name, made), before) in self.made.iter().zip(&self.seen) {
             assert_eq!(&self.seen(made).await, before, "{name}, after the walk");
         }
