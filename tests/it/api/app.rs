@@ -154,6 +154,7 @@ impl App {
             token_life,
             faults,
             latencies,
+            registry,
         } = setup;
         let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (orchestration, cloudformation, cloudwatch) = (listen(), listen(), listen());
@@ -182,7 +183,7 @@ impl App {
         let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
         let master = MasterKey::fresh(clock.as_ref());
         let vault = Arc::new(Vault::new(Arc::clone(&log), master, Arc::clone(&clock)));
-        let registry = Arc::new(setup.registry);
+        let registry = Arc::new(registry);
         let views = Views::in_memory(Arc::clone(&log)).await.unwrap();
         views.after(log.durable_position()).await.unwrap();
         let policy = Arc::new(policy);
