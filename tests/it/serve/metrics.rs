@@ -235,7 +235,8 @@ fn measures(place: &std::path::Path, found: &mut BTreeSet<String>) {
         }
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         for kind in ["gauge", "counter", "metric", "family", "info"] {
-            let calls = text.split(&format!("page.{kind}(\"")).skip(1);
+            let call = format!("page.{kind}(\"");
+            let calls = text.split(&call).skip(1);
             let names = calls.filter_map(|rest| rest.split('"').next());
             let own = |name: &&str| name.starts_with("hearth_") || name.starts_with("process_");
             found.extend(names.filter(own).map(str::to_owned));
