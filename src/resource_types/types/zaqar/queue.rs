@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, path_segment};
-use crate::resource_types::declared::{Beating, Declared, done};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done, next};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
@@ -32,10 +32,19 @@ impl ResourceType for Queue {
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, work, subject, .. } = *beating;
+        // The answer that told of it was lost. One of a user's name may be somebody else's.
+        if PlainStage::of(beating.step) == Some(PlainStage::Find)
+            && name_of(subject) == subject.physical_name
+        {
+            let physical_id = Some(subject.physical_name.clone());
+            let subject = Subject { physical_id: physical_id.clone(), ..subject.clone() };
+            let learned = Learned { physical_id, ..Learned::default() };
+            return Ok(next(learned, declared.first_step(work, &subject)));
+        }
         if Stage::of(beating.step).is_none() {
             return declared.plain_beat(beating);
         }
-        let Beating { cloud, work, subject, .. } = *beating;
         let metadata = subject.properties.get("metadata").and_then(Value::as_object);
         let name = name_of(subject);
         let is_creation = *work == Work::Create;
