@@ -354,7 +354,7 @@ delete: { put: \"/routers/{router}/leave\", body: { subnet: \"{subnet}\", port: 
     let there = (look, 200, list(std::slice::from_ref(&theirs)));
     let lines = [there.clone(), (join, 409, json!({}))];
     play(&joined, &Work::Create, &mut refused, Attempt::First, &lines).unwrap_err();
-    deleted(&joined, &mut refused, &[there.clone()]).unwrap();
+    deleted(&joined, &mut refused, std::slice::from_ref(&there)).unwrap();
 
     // It was taken without a word: it stays, and what has come since is ours.
     let mut taken = unknown.clone();
