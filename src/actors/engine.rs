@@ -12,6 +12,7 @@ use super::alarms::{AlarmKeeper, Alarms};
 use super::asks::{RequestContext, StackHead, StackSummary};
 use super::claims::{Claims, Holders};
 use super::directory::Directory;
+use super::extensions::Extensions;
 use super::measures::Measures;
 use super::pool::{Pool, TemplateLoad};
 use super::services::{EngineLimits, ForbiddenTypes, Services};
@@ -82,7 +83,7 @@ impl Engine {
             fetcher,
             poster,
             measures: Measures::default(),
-            extensions: exposure::Extensions::default(),
+            extensions: Extensions::default(),
             pool: Pool::start(parts.clock),
         });
         directory.open(services.clone());

@@ -1,10 +1,9 @@
 //! Which types a caller may use, and which the cloud has a service for.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
-
+use super::extensions::Aliases;
 use super::services::Services;
 use crate::model::{Caller, Refusal};
 use crate::openstack::{CloudError, Request, Service};
@@ -34,31 +33,6 @@ const CLIENTS: [(&str, &str); 18] = [
 
 /// Where services list their extensions.
 const LISTS: [(&str, &str); 2] = [("network", "/v2.0/extensions"), ("volumev3", "/extensions")];
-
-/// How long a list of extensions holds, as in Heat, and how long that there was none.
-const LISTS_HOLD: TimeDelta = TimeDelta::hours(1);
-const SILENCE_HOLDS: TimeDelta = TimeDelta::minutes(1);
-
-/// The aliases of a service's extensions; `None` where it does not say.
-type Aliases = Option<Arc<BTreeSet<String>>>;
-
-/// What services have told of their extensions, and when.
-#[derive(Debug, Default)]
-pub(super) struct Extensions(Mutex<BTreeMap<String, (DateTime<Utc>, Aliases)>>);
-
-impl Extensions {
-    fn known(&self, service: &str, now: DateTime<Utc>) -> Option<Aliases> {
-        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, list) = lists.get(service)?;
-        let holds = if list.is_some() { LISTS_HOLD } else { SILENCE_HOLDS };
-        (now - *at < holds).then(|| list.clone())
-    }
-
-    fn keep(&self, service: &str, now: DateTime<Utc>, list: &Aliases) {
-        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.insert(service.to_owned(), (now, list.clone()));
-    }
-}
 
 async fn extensions(services: &Services, service: &str) -> Aliases {
     let now = services.clock.now();

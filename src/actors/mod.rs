@@ -19,6 +19,7 @@ pub mod engine;
 pub mod executor;
 pub mod export;
 mod exposure;
+mod extensions;
 mod fetch;
 mod history;
 mod measures;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::alarms::Alarms;
 use super::claims::{Claims, Holders};
 use super::directory::{Directory, Wakes};
-use super::exposure::Extensions;
+use super::extensions::Extensions;
 use super::measures::Measures;
 use super::pool::Pool;
 use super::project::Project;

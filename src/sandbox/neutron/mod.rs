@@ -45,8 +45,10 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     }
     let ["v2.0", path @ ..] = path else { return Err(nowhere()) };
     let scope = keystone::scope(cloud, ask)?;
-    // Every project has a default group from its first request on.
-    security_groups::ensure_default(cloud, &scope.project_id, ask.at);
+    if !matches!(path, ["extensions", ..]) {
+        // Every project has a default group from its first request for its own on.
+        security_groups::ensure_default(cloud, &scope.project_id, ask.at);
+    }
     let path: Vec<&str> = path.iter().map(|part| part.trim_end_matches(".json")).collect();
     let whole: Vec<&str> = [&["v2.0"], path.as_slice()].concat();
     let described = |cloud: &mut Cloud| {
