@@ -35,7 +35,8 @@ CREATE INDEX stacks_listed ON stacks (project, number) WHERE deleted_at IS NULL 
 CREATE INDEX stacks_of_root ON stacks (root);
 CREATE INDEX stacks_of_users ON stacks (user_project) WHERE user_project IS NOT NULL;
 CREATE INDEX stacks_alive_anywhere ON stacks (number) WHERE deleted_at IS NULL;
-CREATE INDEX stacks_by_name ON stacks (name, project, deleted_at);
+CREATE INDEX stacks_by_name ON stacks (project, name) WHERE deleted_at IS NULL;
+CREATE INDEX stacks_ever_named ON stacks (name);
 CREATE INDEX stacks_unsettled ON stacks (number) WHERE status = 'IN_PROGRESS';
 CREATE INDEX stacks_failed ON stacks (number) WHERE status = 'FAILED';
 

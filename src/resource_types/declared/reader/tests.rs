@@ -51,6 +51,7 @@ members:
 6:9: `type` is missing
 6:21: true or false is wanted here, not `yes`
 6:42: unknown key `rnge`, did you mean `range`?
+6:64: `range` says nothing of values of type string
 6:73: unknown key `mn`, did you mean `min`?
 6:84: a constraint is one of `length`, `range`, `modulo`, `allowed_values`, `allowed_pattern` and \
 `custom_constraint`
