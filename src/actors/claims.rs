@@ -7,18 +7,12 @@
 //! the views know; what may not be yet is kept here, and stands here before the views are asked.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use futures::future::BoxFuture;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::resource::Resource;
-use crate::model::{Holder, ProjectId, ResourceId, StackId};
+use crate::model::{Holder, OnRecord, ProjectId, ResourceId, StackId};
 use crate::openstack::CloudError;
 use crate::resource_types::{Beat, Declared, Failure, Subject};
-
-/// Who has an object of the cloud by all that is on record; the error is why nobody can tell.
-pub type Holders =
-    Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<Holder>, String>> + Send + Sync>;
 
 /// What resources without a mark have learned to be theirs.
 #[derive(Default)]
@@ -79,19 +73,19 @@ impl Claimant {
 }
 
 impl Claims {
-    /// The first object that nobody else has, by what is known here and by `holders`.
+    /// The first object that nobody else has, by what is known here and on record.
     pub(super) async fn claim(
         &self,
         claimant: &Claimant,
         ids: &[String],
         named: bool,
-        holders: &Holders,
+        on_record: &dyn OnRecord,
     ) -> Result<Option<String>, CloudError> {
         for id in ids {
             if !self.find(claimant, id, named) {
                 continue;
             }
-            let known = match holders(id.clone()).await {
+            let known = match on_record.holders(id).await {
                 Ok(known) => known,
                 Err(reason) => {
                     self.release(claimant, id, named);
@@ -202,6 +196,9 @@ pub(super) fn unknown(reason: String) -> CloudError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
     use futures::FutureExt;
     use serde_json::json;
 
@@ -241,6 +238,22 @@ mod tests {
         Registry::built_in().unwrap().driver(type_name).unwrap()
     }
 
+    /// Who has which object, or why nobody can tell.
+    struct Known(Result<Vec<(String, Holder)>, String>);
+
+    #[async_trait]
+    impl OnRecord for Known {
+        async fn holders(&self, physical_id: &str) -> Result<Vec<Holder>, String> {
+            let known = self.0.as_ref().map_err(Clone::clone)?;
+            let of_id = known.iter().filter(|(id, _)| id == physical_id);
+            Ok(of_id.map(|(_, holder)| holder.clone()).collect())
+        }
+
+        async fn unsettled(&self) -> Result<Vec<StackId>, String> {
+            Ok(Vec::new())
+        }
+    }
+
     /// What a claim comes to where these are on record.
     fn claim(
         claims: &Claims,
@@ -248,15 +261,10 @@ mod tests {
         ids: &[&str],
         known: &[(&str, Holder)],
     ) -> Option<String> {
-        let known: Vec<(String, Holder)> =
-            known.iter().map(|(id, holder)| ((*id).to_owned(), holder.clone())).collect();
-        let holders: Holders = Arc::new(move |id| {
-            let of_id = known.iter().filter(|(known, _)| *known == id);
-            let found: Vec<Holder> = of_id.map(|(_, holder)| holder.clone()).collect();
-            async move { Ok(found) }.boxed()
-        });
+        let known = known.iter().map(|(id, holder)| ((*id).to_owned(), holder.clone()));
+        let on_record = Known(Ok(known.collect()));
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        claims.claim(by, &ids, false, &holders).now_or_never().unwrap().unwrap()
+        claims.claim(by, &ids, false, &on_record).now_or_never().unwrap().unwrap()
     }
 
     #[test]
@@ -340,10 +348,10 @@ mod tests {
     #[test]
     fn what_cannot_be_looked_up_is_not_claimed() {
         let claims = Claims::default();
-        let holders: Holders = Arc::new(|_| async { Err("stopped".to_owned()) }.boxed());
+        let on_record = Known(Err("stopped".to_owned()));
         let ids = ["n1".to_owned()];
         let by = claimant(1, 1);
-        let outcome = claims.claim(&by, &ids, false, &holders).now_or_never().unwrap();
+        let outcome = claims.claim(&by, &ids, false, &on_record).now_or_never().unwrap();
         assert!(outcome.unwrap_err().is_transient());
         assert!(claims.find(&claimant(2, 2), "n1", false));
     }

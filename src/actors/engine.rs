@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use actix::prelude::{Handler, Message};
 use futures::{StreamExt, future, stream};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::alarms::{AlarmKeeper, Alarms};
 use super::asks::{RequestContext, StackHead, StackSummary};
-use super::claims::{Claims, Holders};
+use super::claims::Claims;
 use super::directory::Directory;
 use super::extensions::Extensions;
 use super::measures::Measures;
@@ -29,7 +29,7 @@ use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
 use crate::metrics::{Measured, Page};
-use crate::model::{PlanId, ProjectId, Refusal, StackId, Tally, Trustor, taint};
+use crate::model::{OnRecord, PlanId, ProjectId, Refusal, StackId, Tally, Trustor, taint};
 use crate::openstack::{Cloud, Fetcher, Poster, Session};
 use crate::resource_types::child::Nested;
 use crate::resource_types::{Registry, TreeBounds};
@@ -48,7 +48,7 @@ pub struct EngineParts {
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
     pub forbidden_types: ForbiddenTypes,
-    pub holders: Holders,
+    pub on_record: Arc<dyn OnRecord>,
 }
 
 /// The handle.
@@ -73,7 +73,7 @@ impl Engine {
             clock: parts.clock.clone(),
             limits: parts.limits,
             forbidden_types: parts.forbidden_types,
-            holders: parts.holders,
+            on_record: parts.on_record,
             claims: Claims::default(),
             directory: directory.clone(),
             credentials: Credentials::default(),
@@ -356,6 +356,13 @@ async fn drop_what_was_lost(services: Arc<Services>) {
                 address.do_send(Drop);
             }
             services.directory.rewake(id);
+        }
+        // Whoever went to rest before their last events were durable may owe work again.
+        match services.on_record.unsettled().await {
+            Ok(unsettled) => unsettled.into_iter().for_each(|id| {
+                services.directory.stack(id);
+            }),
+            Err(problem) => error!(%problem, "stacks that lost events may not be woken"),
         }
         services.alarms.read_back().await;
     }

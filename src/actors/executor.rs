@@ -212,15 +212,15 @@ impl<'a> Executor<'a> {
             }),
             Ask::Claim { ids, named } => match (self.services, self.claimant) {
                 (Some(services), Some(claimant)) => {
-                    let Services { claims, holders, .. } = services.as_ref();
-                    Answer::Claimed(claims.claim(claimant, ids, *named, holders).await?)
+                    let Services { claims, on_record, .. } = services.as_ref();
+                    Answer::Claimed(claims.claim(claimant, ids, *named, on_record.as_ref()).await?)
                 }
                 // There is no other resource.
                 (None, _) | (_, None) => Answer::Claimed(ids.first().cloned()),
             },
             Ask::Shares(id) => match (self.services, self.claimant) {
                 (Some(services), Some(claimant)) => {
-                    let known = (services.holders)(id.clone()).await.map_err(unknown)?;
+                    let known = services.on_record.holders(id).await.map_err(unknown)?;
                     Answer::Shares(known.iter().any(|holder| claimant.shares_with(holder)))
                 }
                 (None, _) | (_, None) => Answer::Shares(false),

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::alarms::Alarms;
-use super::claims::{Claims, Holders};
+use super::claims::Claims;
 use super::directory::{Directory, Wakes};
 use super::extensions::Extensions;
 use super::measures::Measures;
@@ -26,7 +26,9 @@ use crate::events::log::{EventLog, LogError};
 use crate::events::seal::Seals;
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
-use crate::model::{AllowedTarget, Caller, DeferredAuth, ProjectId, Refusal, ResourceId, StackId};
+use crate::model::{
+    AllowedTarget, Caller, DeferredAuth, OnRecord, ProjectId, Refusal, ResourceId, StackId,
+};
 use crate::openstack::{Cloud, Fetcher, Poster};
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::NESTED_DEPTH_MAX;
@@ -123,7 +125,7 @@ pub struct Services {
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
     pub(super) forbidden_types: ForbiddenTypes,
-    pub(super) holders: Holders,
+    pub(super) on_record: Arc<dyn OnRecord>,
     /// What resources without a mark have, as far as it may not be on record.
     pub(super) claims: Claims,
     /// How much there is of what is limited.

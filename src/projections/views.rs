@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -25,8 +26,8 @@ use crate::events::log::EventLog;
 use crate::events::{Position, StreamId};
 use crate::metrics::{Measured, Page};
 use crate::model::{
-    AlarmId, ConfigId, DeploymentId, Holder, ProjectId, ResourceId, ResourceName, StackId, Tally,
-    TraversalId,
+    AlarmId, ConfigId, DeploymentId, Holder, OnRecord, ProjectId, ResourceId, ResourceName,
+    StackId, Tally, TraversalId,
 };
 
 /// How many blocks are looked up at a time.
@@ -170,12 +171,6 @@ impl Views {
     pub async fn tally(&self) -> Result<Tally, ViewError> {
         self.after(self.inner.log.durable_position()).await?;
         self.read(tally::of_all)
-    }
-
-    /// Who has an object of the cloud, by all that is in the log now.
-    pub async fn holders(&self, physical_id: &str) -> Result<Vec<Holder>, ViewError> {
-        self.after(self.inner.log.durable_position()).await?;
-        self.read(|db| resources::holders(db, physical_id))
     }
 
     /// What a project has written into the log in the day before a moment, in bytes.
@@ -472,6 +467,19 @@ impl Views {
         let rows =
             self.read(move |db| software::configs_of_server(db, project.as_ref(), &server))?;
         rows.ok_or(ViewError::TooMuch)
+    }
+}
+
+#[async_trait]
+impl OnRecord for Views {
+    async fn holders(&self, physical_id: &str) -> Result<Vec<Holder>, String> {
+        let text = |error: ViewError| error.to_string();
+        self.after(self.inner.log.durable_position()).await.map_err(text)?;
+        self.read(|db| resources::holders(db, physical_id)).map_err(text)
+    }
+
+    async fn unsettled(&self) -> Result<Vec<StackId>, String> {
+        self.unsettled_stacks().await.map_err(|error| error.to_string())
     }
 }
 

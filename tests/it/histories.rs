@@ -29,7 +29,7 @@ use hearth::resource_types::software::{ConfigContent, SoftwareConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
-use crate::support::world::{forbids_nothing, holders};
+use crate::support::world::forbids_nothing;
 
 /// Every recorded history and the format of its file, the oldest first.
 const HISTORIES: [(&str, i64); 4] =
@@ -61,7 +61,7 @@ impl Past {
             clock,
             limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
             forbidden_types: forbids_nothing(),
-            holders: holders(&views),
+            on_record: Arc::new(views.clone()),
         });
         Self { log, engine, views, vault }
     }

@@ -206,14 +206,7 @@ impl Node {
                     async move { policy.forbidden(&caller, types).await }.boxed()
                 })
             },
-            holders: {
-                let views = views.clone();
-                Arc::new(move |id| {
-                    let views = views.clone();
-                    async move { views.holders(&id).await.map_err(|error| error.to_string()) }
-                        .boxed()
-                })
-            },
+            on_record: Arc::new(views.clone()),
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
         let outlets = (!settings.read_only).then(|| {

@@ -19,7 +19,7 @@ use hearth::resource_types::Registry;
 use hearth::sandbox::{FaultRule, Latencies, RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
-use crate::support::world::{holders, loopback};
+use crate::support::world::loopback;
 
 /// The whole, and a client that follows no redirects.
 pub(crate) struct App {
@@ -201,7 +201,7 @@ impl App {
                     async move { policy.forbidden(&caller, types).await }.boxed()
                 })
             },
-            holders: holders(&views),
+            on_record: Arc::new(views.clone()),
         });
         engine.alarms().watch(views.all_alarms().await.unwrap());
         let parts = ApiParts {

@@ -20,6 +20,8 @@ struct Frame {
 
 /// Reads frames until there are as many as wanted.
 async fn frames(app: &App, query: &str, last: Option<u64>, wanted: usize) -> Vec<Frame> {
+    // As after a command, whose answer waits for the views.
+    app.views.after(app.log.durable_position()).await.unwrap();
     let url = format!("{}/v1/{}/feed{query}", app.url, app.project);
     let mut request = app.client.get(url).header("x-auth-token", &app.token);
     if let Some(last) = last {

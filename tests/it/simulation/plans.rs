@@ -34,6 +34,8 @@ pub(super) fn compared() -> [usize; 2] {
 /// The stacks of a tree as a plan sees them.
 type Sights = BTreeMap<StackId, Seen>;
 
+type Incarnations = IndexMap<ResourceName, ResourceId>;
+
 impl World {
     /// A traversal of the outermost stack is about to start: what will it do?
     pub(super) fn announce(&mut self, id: StackId, events: &[StackEvent]) {
@@ -55,7 +57,7 @@ impl World {
         let Some(origin) = accepted else { return };
         let Some(known) = live.view().known_of(origin).cloned() else { return };
         let going_on = live.view().going_on(origin);
-        let before = self.stands(&going_on);
+        let before = self.stands(&going_on, &|child| Some(self.seen_at_rest(child)?.going_on));
         match self.planned(&known, &going_on) {
             Ok(plan) => {
                 let TraversalStarted { traversal, .. } = started;
@@ -68,7 +70,7 @@ impl World {
     fn planned(
         &self,
         known: &Arc<Known>,
-        going_on: &IndexMap<ResourceName, ResourceId>,
+        going_on: &Incarnations,
     ) -> Result<Preview, hearth::model::Refusal> {
         let mut sights = Sights::new();
         self.look_within(going_on, &mut sights);
@@ -81,7 +83,7 @@ impl World {
     }
 
     /// The stacks within.
-    fn look_within(&self, going_on: &IndexMap<ResourceName, ResourceId>, sights: &mut Sights) {
+    fn look_within(&self, going_on: &Incarnations, sights: &mut Sights) {
         let resources = going_on.values().filter_map(|id| self.folds.resources.get(id));
         for child in resources.filter_map(Resource::child_stack) {
             let Some(seen) = self.seen_at_rest(child) else { continue };
@@ -90,11 +92,7 @@ impl World {
         }
     }
 
-    fn found<'a>(
-        &'a self,
-        going_on: &IndexMap<ResourceName, ResourceId>,
-        sights: &mut Sights,
-    ) -> Found<&'a Resource> {
+    fn found<'a>(&'a self, going_on: &Incarnations, sights: &mut Sights) -> Found<&'a Resource> {
         let mut resources = IndexMap::default();
         for (name, id) in going_on {
             // What was never begun has no stream.
@@ -122,7 +120,12 @@ impl World {
         }
     }
 
-    fn stands(&self, incarnations: &IndexMap<ResourceName, ResourceId>) -> Stands {
+    /// How resources stand, and those of the stacks within, of which `within` says which they are.
+    fn stands(
+        &self,
+        incarnations: &Incarnations,
+        within: &dyn Fn(StackId) -> Option<Incarnations>,
+    ) -> Stands {
         let stood = |(name, id): (&ResourceName, &ResourceId)| {
             let none = Resource::new(*id);
             let resource = self.folds.resources.get(id).unwrap_or(&none);
@@ -133,7 +136,9 @@ impl World {
                 physical_id: resource.physical_id.clone(),
                 acted: format!("{:?}", resource.traversal),
                 is_begun: resource.is_there(),
-                within: child.map(|it| self.stands(&it.incarnations())).unwrap_or_default(),
+                within: child
+                    .and_then(|it| Some(self.stands(&within(it.id)?, within)))
+                    .unwrap_or_default(),
             };
             (name.to_string(), stood)
         };
@@ -177,7 +182,8 @@ impl World {
             // It was lost with its process.
             return;
         }
-        let after = self.stands(&stack.incarnations());
+        let incarnations = |child| Some(self.folds.stacks.get(&child)?.incarnations());
+        let after = self.stands(&stack.incarnations(), &incarnations);
         let surprised = self.cloud.surprised.clone();
         let wrongs = unannounced(&announced.plan, (&announced.before, &after), ended, &surprised);
         COMPARED[usize::from(ended == Ended::BrokenOff)].fetch_add(1, Ordering::Relaxed);

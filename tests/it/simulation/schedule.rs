@@ -140,8 +140,9 @@ impl World {
             return self.log.commit(appends, Commit::Acknowledged);
         }
         let commit = [Commit::AnswerLost, Commit::Refused][self.chance.below(2) as usize];
-        match self.chance.below(3) {
-            0 => {
+        match self.chance.below(4) {
+            0 => self.fall_back(),
+            1 => {
                 let silence = self.chance.millis(500..SILENCE_MAX_MS);
                 self.tell(|| format!("the log is silent for {silence:?}"));
                 self.silent_until = Some(self.after(silence));

@@ -316,6 +316,29 @@ impl World {
         self.recover();
     }
 
+    /// The log cannot write what waits, and says so: all that went ahead of it is dropped, and woken
+    /// from what is durable by the process that lives.
+    pub(super) fn fall_back(&mut self) {
+        let awake: Vec<StackId> = self.node.stacks.keys().copied().collect();
+        let outside = std::mem::take(&mut self.node.outside);
+        self.lose(outside);
+        self.log.cut();
+        self.story.push(format!("the log falls back to {}", self.log.len()));
+        self.folds.read_back(&self.log);
+        self.cloud.left = self.folds.left();
+        self.node.project = None;
+        for id in &awake {
+            self.rest(*id);
+        }
+        for id in awake {
+            if self.folds.stacks.contains_key(&id) {
+                self.wake_stack(id);
+            }
+        }
+        // Whoever rested.
+        self.recover();
+    }
+
     /// Nobody waits for these any more; calls may have left.
     pub(super) fn lose(&mut self, outside: Vec<Outside>) {
         for outside in outside {

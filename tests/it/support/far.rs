@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::tls::door;
-use super::world::{Ground, World, forbids_nothing, holders, hot};
+use super::world::{Ground, World, forbids_nothing, hot};
 
 /// The region's name in the catalog.
 pub(crate) const REGION: &str = "Elsewhere";
@@ -115,7 +115,7 @@ impl Far {
             clock: clock.clone(),
             limits: Ground::limits(),
             forbidden_types: forbids_nothing(),
-            holders: holders(&views),
+            on_record: Arc::new(views.clone()),
         });
         let settings = ApiSettings {
             front: hearth::api::FrontSettings::default(),

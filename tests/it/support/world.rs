@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use hearth::actors::claims::Holders;
 use hearth::actors::{
     Accepted, Conditions, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes,
     RequestContext, UpdateStack,
@@ -261,7 +260,7 @@ impl Ground {
             clock,
             limits,
             forbidden_types: forbids_nothing(),
-            holders: holders(&views),
+            on_record: Arc::new(views.clone()),
         });
         views.after(log.durable_position()).await.unwrap();
         engine.count(views.tally().await.unwrap());
@@ -489,15 +488,6 @@ impl World {
         let found = resources.into_iter().find(|resource| resource.name.as_str() == name);
         found.and_then(|resource| resource.physical_id)
     }
-}
-
-/// Who has an object, as views know it.
-pub(crate) fn holders(views: &Views) -> Holders {
-    let views = views.clone();
-    Arc::new(move |id| {
-        let views = views.clone();
-        async move { views.holders(&id).await.map_err(|error| error.to_string()) }.boxed()
-    })
 }
 
 /// Everybody may make everything.
