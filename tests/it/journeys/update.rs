@@ -129,6 +129,23 @@ async fn an_update_that_comes_as_its_stack_goes_to_rest_is_carried_out() {
 }
 
 #[actix::test]
+async fn a_stack_that_rests_is_woken_where_the_log_has_lost_its_end() {
+    let ground = Ground::new().await;
+    let log = Arc::new(CutLog::new(ground.log.clone(), i64::MAX));
+    let world = ground.start_on(log.clone()).await;
+    // Of another's stack, which nobody here knows, that is on record then.
+    let elsewhere = Arc::new(CutLog::new(ground.log.clone(), 6));
+    let other = ground.start_on(elsewhere.clone()).await;
+    let template = hot(json!({ "net": { "type": "OS::Neutron::Net" } }));
+    let web = other.create("web", template).await.unwrap();
+    while !elsewhere.is_cut() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    log.fall_back();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+}
+
+#[actix::test]
 async fn a_port_that_loses_its_security_groups_has_the_default_group_again() {
     let ground = Ground::new().await;
     let world = ground.start().await;

@@ -9,7 +9,7 @@ use hearth::events::log::{
     Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice,
 };
 use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, watch};
 
 pub(crate) struct CutLog {
     inner: Arc<dyn EventLog>,
@@ -19,12 +19,14 @@ pub(crate) struct CutLog {
     held: Mutex<()>,
     /// Whether it is written as before trusts were told apart by their roles.
     forgets_roles: bool,
+    generation: watch::Sender<u64>,
 }
 
 impl CutLog {
     pub(crate) fn new(inner: Arc<dyn EventLog>, appends: i64) -> Self {
         let left = AtomicI64::new(appends);
-        Self { inner, left, held: Mutex::default(), forgets_roles: false }
+        let generation = watch::Sender::new(*inner.generation().borrow());
+        Self { inner, left, held: Mutex::default(), forgets_roles: false, generation }
     }
 
     /// A log as it was written before trusts were told apart by their roles; it never breaks off.
@@ -48,6 +50,11 @@ impl CutLog {
             return Err(LogError::Unavailable("cut".to_owned()));
         }
         Ok(())
+    }
+
+    /// Says that it has lost events.
+    pub(crate) fn fall_back(&self) {
+        self.generation.send_modify(|generation| *generation += 1);
     }
 
     /// Breaks off now.
@@ -114,8 +121,8 @@ impl EventLog for CutLog {
         !self.is_cut() && self.inner.is_writable()
     }
 
-    fn generation(&self) -> tokio::sync::watch::Receiver<u64> {
-        self.inner.generation()
+    fn generation(&self) -> watch::Receiver<u64> {
+        self.generation.subscribe()
     }
 
     async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
