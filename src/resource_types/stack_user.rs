@@ -189,6 +189,11 @@ fn key(domain: &UserDomain<'_>, subject: &Subject) -> Result<Data, Failure> {
     Ok(Data::from([(CREDENTIAL.to_owned(), credential.into())]))
 }
 
+/// What is said where no user can be made.
+pub(crate) fn no_domain() -> Failure {
+    Failure::Failed("There is no domain for stacks' users".to_owned())
+}
+
 /// Whether a resource has a user who is let in in this way.
 pub(crate) fn has(subject: &Subject, proof: Proof) -> bool {
     match proof {

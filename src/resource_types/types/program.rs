@@ -25,6 +25,7 @@ pub(crate) enum Program {
     /// An alarm of CloudWatch's.
     CloudWatchAlarm,
     Delay,
+    IamUser,
     LaunchConfiguration,
     RandomString,
     Restarter,
@@ -76,6 +77,7 @@ impl Program {
         match self {
             Program::CloudWatchAlarm => Arc::new(heat::cw_lite_alarm::CloudWatchAlarm),
             Program::Delay => Arc::new(heat::delay::Delay),
+            Program::IamUser => Arc::new(aws::iam_user::IamUser),
             Program::LaunchConfiguration => {
                 Arc::new(aws::launch_configuration::LaunchConfiguration)
             }
