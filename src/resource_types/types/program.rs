@@ -22,6 +22,7 @@ use crate::resource_types::resource_type::ResourceType;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Program {
     // Resources that Hearth keeps.
+    AccessKey,
     /// An alarm of CloudWatch's.
     CloudWatchAlarm,
     Delay,
@@ -75,6 +76,7 @@ impl Program {
     /// What runs a type of the program.
     pub(in crate::resource_types) fn start(self) -> Arc<dyn ResourceType> {
         match self {
+            Program::AccessKey => Arc::new(aws::access_key::AccessKey),
             Program::CloudWatchAlarm => Arc::new(heat::cw_lite_alarm::CloudWatchAlarm),
             Program::Delay => Arc::new(heat::delay::Delay),
             Program::IamUser => Arc::new(aws::iam_user::IamUser),

@@ -1,4 +1,5 @@
 //! AWS::*: CloudFormation's types.
 
+pub(super) mod access_key;
 pub(super) mod iam_user;
 pub(super) mod launch_configuration;
