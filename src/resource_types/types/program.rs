@@ -48,6 +48,8 @@ pub(crate) enum Program {
     Template,
 
     // Objects of services.
+    /// A security group in EC2's words.
+    AmazonGroup,
     /// Aodh's name of the kind.
     Alarm(String),
     BlockQuota,
@@ -98,6 +100,7 @@ impl Program {
             Program::ScalingGroup(kind) => Arc::new(Nesting(ScalingGroup(kind))),
             Program::Template => Arc::new(Nesting(heat::template_resource::TemplateResource)),
 
+            Program::AmazonGroup => Arc::new(aws::security_group::SecurityGroup),
             Program::Alarm(kind) => Arc::new(aodh::alarm::Alarm(kind)),
             Program::BlockQuota => Arc::new(cinder::quota::Quota),
             Program::Container => Arc::new(swift::container::Container),
