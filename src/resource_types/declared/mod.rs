@@ -19,7 +19,7 @@ pub(crate) mod nesting;
 mod paths;
 mod plain_stage;
 mod progress;
-pub(super) mod reader;
+pub(in crate::resource_types) mod reader;
 mod ready;
 mod reality;
 mod same;

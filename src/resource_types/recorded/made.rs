@@ -71,6 +71,7 @@ impl Made {
         if asked.method == "DELETE" && answer.status < 400 {
             self.gone.extend(asked.path.rsplit('/').next().map(str::to_owned));
             self.shown.remove(&asked.path);
+            self.drop_parts(&asked.path);
         }
         if asked.method == "PUT" && answer.status < 400 && answer.body.is_object() {
             self.put.insert(asked.path.clone(), answer.body.clone());
@@ -93,6 +94,18 @@ impl Made {
             }
             list.retain(|item| id(item).is_none_or(|id| !self.gone.contains(&id)));
         }
+    }
+
+    /// What names the object of a path as its own (`security_group_id`) goes with that.
+    fn drop_parts(&mut self, path: &str) {
+        let mut steps = path.rsplit('/');
+        let (Some(id), Some(collection)) = (steps.next(), steps.next()) else { return };
+        let field = format!("{}_id", collection.trim_end_matches('s').replace('-', "_"));
+        let is_part = |body: &Value| {
+            let object = body.as_object().and_then(|body| body.values().next());
+            object.is_some_and(|object| object[field.as_str()] == id)
+        };
+        self.shown.retain(|_, body| !is_part(body));
     }
 
     /// The paths of what was made and is still there.

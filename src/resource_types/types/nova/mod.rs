@@ -2,7 +2,7 @@
 
 pub(super) mod floating;
 pub(super) mod key_pair;
-pub(super) mod server;
+pub(in crate::resource_types::types) mod server;
 
 use serde_json::Value;
 

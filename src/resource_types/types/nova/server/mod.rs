@@ -41,7 +41,11 @@ use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stack_user;
 use crate::resource_types::stage::{Stages, stages};
 
-pub(crate) struct Server;
+/// The program of a server.
+pub(crate) struct Server {
+    /// The user whom the tools in the image are to know; none is the image's own.
+    pub(crate) user: Option<&'static str>,
+}
 
 /// States that pass, after which a server is active.
 const PASSING: [&str; 10] = [
@@ -149,7 +153,7 @@ impl ResourceType for Server {
             Some(Stage::GiveBack) => claim::give_back(beating),
             Some(Stage::Port) => networks::make_port(declared, beating),
             Some(Stage::Float) => networks::associate(declared, beating),
-            Some(Stage::Create) => create(declared, beating),
+            Some(Stage::Create) => create(self.user, declared, beating),
             Some(Stage::Ready) => match poll(cloud, subject)? {
                 None => Ok(Beat::Wait { after: None }),
                 Some(server) => match readiness(&server, "Server is not active") {
@@ -406,7 +410,7 @@ fn has_tags(subject: &Subject) -> bool {
     subject.properties.get("tags").and_then(Value::as_array).is_some_and(|tags| !tags.is_empty())
 }
 
-fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+fn create(user: Option<&str>, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let created = |server: &Value| -> Result<Beat, Failure> {
         let physical_id = declared.declaration().id_of(server);
@@ -424,7 +428,7 @@ fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let devices = block_devices::devices(&properties);
     let data = config::user_data(cloud, subject, &properties)?;
     let metadata = config::metadata(cloud, subject, &properties)?;
-    let user_data = user_data::encoded(cloud, &properties, &data, &metadata)?;
+    let user_data = user_data::encoded(cloud, user, &properties, &data, &metadata)?;
     properties.retain(|_, value| !value.is_null());
     properties.insert("networks".into(), nics);
     properties.shift_remove("block_device_mapping");

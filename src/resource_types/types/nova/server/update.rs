@@ -305,7 +305,7 @@ fn rebuild(
     }
     let data = config::user_data(cloud, subject, &given)?;
     let metadata = config::metadata(cloud, subject, &given)?;
-    let encoded = user_data::encoded(cloud, &given, &data, &metadata)?;
+    let encoded = user_data::encoded(cloud, None, &given, &data, &metadata)?;
     let resolved = declared.declaration().resolved(cloud, given)?;
     // A rebuild of what has the image already would only wipe it.
     if is_doubtful

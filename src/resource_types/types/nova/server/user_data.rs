@@ -23,6 +23,12 @@ const BOOTHOOK: &str = include_str!("boot/boothook.sh");
 const PART_HANDLER: &str = include_str!("boot/part_handler.py");
 const LOG_USER_DATA: &str = include_str!("boot/log_user_data.py");
 
+/// The same; a user who is given takes the place of the image's own.
+fn cloud_config(user: Option<&str>) -> String {
+    let user = user.map(|user| format!("user: {user}\n")).unwrap_or_default();
+    format!("{CLOUD_CONFIG}{user}")
+}
+
 /// Where Ignition, which knows no parts, puts the metadata: where the tools look for them.
 const INIT_DATA: [&str; 2] =
     ["/var/lib/heat-cfntools/cfn-init-data", "/var/lib/cloud/data/cfn-init-data"];
@@ -30,6 +36,7 @@ const INIT_DATA: [&str; 2] =
 /// The user data as Nova takes it; none without any.
 pub(super) fn encoded(
     cloud: &Asks<'_>,
+    user: Option<&str>,
     properties: &JsonMap,
     data: &str,
     metadata: &JsonMap,
@@ -38,9 +45,9 @@ pub(super) fn encoded(
         Some("RAW") => data.to_owned(),
         Some("SOFTWARE_CONFIG") => match ignition(data) {
             Some(config) => with_metadata(config, metadata)?,
-            None => multipart(own_parts(data), metadata, watch_server(cloud))?,
+            None => multipart(user, own_parts(data), metadata, watch_server(cloud))?,
         },
-        _ => multipart(parts_of_tools(data), metadata, places(cloud)?)?,
+        _ => multipart(user, parts_of_tools(data), metadata, places(cloud)?)?,
     };
     Ok((!whole.is_empty()).then(|| STANDARD.encode(whole)))
 }
@@ -137,10 +144,15 @@ fn own_parts(user_data: &str) -> Vec<Part> {
     parts.into_iter().map(own).collect()
 }
 
-fn multipart(own: Vec<Part>, metadata: &JsonMap, last: Vec<Part>) -> Result<String, Failure> {
+fn multipart(
+    user: Option<&str>,
+    own: Vec<Part>,
+    metadata: &JsonMap,
+    last: Vec<Part>,
+) -> Result<String, Failure> {
     let unwritable = |error: mime::ControlCharacter| Failure::Invalid(error.to_string());
     let mut parts = vec![
-        Part::new("cloud-config", "cloud-config", CLOUD_CONFIG.to_owned()),
+        Part::new("cloud-config", "cloud-config", cloud_config(user)),
         Part::new("cloud-boothook", "boothook.sh", BOOTHOOK.to_owned()),
         Part::new("part-handler", "part-handler.py", PART_HANDLER.to_owned()),
     ];
@@ -201,7 +213,8 @@ mod tests {
         let properties = properties.as_object().cloned().unwrap();
         let metadata = metadata.as_object().cloned().unwrap();
         let data = text(&properties, "user_data").unwrap_or_default();
-        let encoded = run.go_on(|cloud| encoded(cloud, &properties, data, &metadata)).unwrap()?;
+        let encoded =
+            run.go_on(|cloud| encoded(cloud, None, &properties, data, &metadata)).unwrap()?;
         Ok(String::from_utf8(STANDARD.decode(encoded.unwrap()).unwrap()).unwrap())
     }
 
@@ -215,6 +228,12 @@ mod tests {
             decoded(json!({"user_data": "#!/bin/sh\n", "user_data_format": "RAW"})),
             "#!/bin/sh\n"
         );
+    }
+
+    #[test]
+    fn a_user_who_is_given_takes_the_place_of_the_images_own() {
+        assert_eq!(cloud_config(None), CLOUD_CONFIG);
+        assert!(cloud_config(Some("ec2-user")).ends_with("\nuser: ec2-user\n"));
     }
 
     #[test]
