@@ -26,6 +26,7 @@ use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, CommandId, JsonMap, ProjectId, Refusal, ResourceId, Status, Trustor};
 use crate::openstack::Behalf;
 use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::nesting::is_look;
 use crate::resource_types::{Beat, Declared, Failure, Reality, SignalOutcome, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
 use crate::traces::SpanId;
@@ -207,7 +208,8 @@ impl Inhabit for Resource {
                         }
                     };
                     let session = session.fresh();
-                    let (result, kept) = match (driver.nests(), &nesting) {
+                    let looks = is_look(&step);
+                    let (result, kept) = match (driver.nests().filter(|_| !looks), &nesting) {
                         (Some(nested), Some(nesting)) => {
                             let knowledge = Stack::knowledge(&services);
                             let beating = nested::Beating {

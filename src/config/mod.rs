@@ -134,6 +134,8 @@ pub struct Settings {
     pub front: Front,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
+    /// The template behind load balancers in Amazon's words, where it is not Hearth's own.
+    pub loadbalancer_template: Option<PathBuf>,
     /// The directory with environments for everybody.
     pub environment_dir: PathBuf,
     /// What `GET /build_info` gives as the engine's revision.
@@ -263,6 +265,9 @@ impl Settings {
                 .into_iter()
                 .map(PathBuf::from)
                 .collect(),
+            loadbalancer_template: layers
+                .text("DEFAULT", "loadbalancer_template")
+                .map(PathBuf::from),
             environment_dir: layers
                 .text("DEFAULT", "environment_dir")
                 .unwrap_or_else(|| ENVIRONMENT_DIR.to_owned())

@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use super::asks::Asks;
 use super::groups::Adjustment;
 use super::job::{Change, Subject, UpdateKind, Work};
 use crate::model::{Action, JsonMap, ResourceName, Status};
@@ -16,8 +17,22 @@ use crate::resource_types::failure::Failure;
 use crate::template::{NestedTemplate, StackDefinition};
 
 /// What a type says of its child stack. Pure: the same question has the same answer, and nothing
-/// is asked.
+/// is asked but by `look`.
 pub trait Nested: Send + Sync + 'static {
+    /// Whether the cloud is asked something before the child is defined.
+    fn looks(&self) -> bool {
+        false
+    }
+
+    /// What it is asked: resource data that the child is defined with.
+    fn look(
+        &self,
+        _cloud: &Asks<'_>,
+        _subject: &Subject,
+    ) -> Result<BTreeMap<String, Value>, Failure> {
+        Ok(BTreeMap::new())
+    }
+
     /// The definition that the child should have in the end.
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure>;
 
@@ -61,6 +76,17 @@ pub trait Nested: Send + Sync + 'static {
     /// Whether policies may change the size of the group.
     fn scales(&self) -> bool {
         false
+    }
+
+    /// What `get_resource` gives for the load balancers that are told of the group's members.
+    fn balancers(&self, _subject: &Subject) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The subject of a load balancer that shares requests out to these members of a group; `None`
+    /// where it is none.
+    fn with_members(&self, _subject: &Subject, _members: &[Value]) -> Option<Subject> {
+        None
     }
 
     /// How long a group rests after a change of its size.
@@ -130,6 +156,8 @@ pub struct ChildAsk<'a> {
     pub child: Option<&'a ChildSeen>,
     /// The resource that the type uses.
     pub used: Option<&'a ResourceUsed>,
+    /// The operator's own templates, by the options that name them.
+    pub templates: &'a OperatorTemplates,
     /// How many resources the child may have.
     pub room: usize,
     /// How long an action of the stack may take.
@@ -138,6 +166,9 @@ pub struct ChildAsk<'a> {
     /// Randomness, for names. A step that is taken twice is carried out once.
     pub chance: &'a dyn Fn(&mut [u8]),
 }
+
+/// Templates that an operator has in the place of Hearth's own, by the options that name them.
+pub type OperatorTemplates = BTreeMap<String, String>;
 
 /// Another resource of the stack, as a type uses it.
 #[derive(Clone, Debug, Default)]

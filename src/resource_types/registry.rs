@@ -10,6 +10,7 @@ use serde_json::Value;
 use tracing::error;
 
 use super::advice;
+use super::child::OperatorTemplates;
 use super::declared::reader;
 use super::declared::{Declaration, Declared, Translation};
 use super::finders::Finders;
@@ -42,6 +43,7 @@ pub struct Registry {
     /// What runs the resources that templates stand behind.
     templates: Arc<Declared>,
     pub(super) plugin_checks: PluginChecks,
+    operator_templates: OperatorTemplates,
 }
 
 /// Whose rules beyond the schemas a definition is held to.
@@ -76,12 +78,24 @@ impl Registry {
             mappings: None,
             templates: Arc::new(Declared::new(parse(TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE)?)),
             plugin_checks: PluginChecks::All,
+            operator_templates: OperatorTemplates::new(),
         })
     }
 
     /// The same types, with these rules alone.
     pub fn with_plugin_checks(self, plugin_checks: PluginChecks) -> Self {
         Self { plugin_checks, ..self }
+    }
+
+    /// Takes a template that an operator has in the place of Hearth's own, by the option that names
+    /// it.
+    pub fn set_template(&mut self, option: &str, text: String) {
+        self.operator_templates.insert(option.to_owned(), text);
+    }
+
+    /// The templates that an operator has in the place of Hearth's own.
+    pub fn operator_templates(&self) -> &OperatorTemplates {
+        &self.operator_templates
     }
 
     /// Takes what types stand for with everybody.

@@ -14,7 +14,7 @@ use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
 use crate::events::StreamId;
 use crate::model::Refusal;
-use crate::resource_types::{Beat, Failure};
+use crate::resource_types::{Beat, Failure, Work};
 use crate::template::{StackDefinition, within_request};
 
 /// The pause before an engine that is about to stop is asked again.
@@ -138,7 +138,12 @@ impl Beating<'_> {
             true => self.services.ask_of(child, || See).await.flatten(),
             false => None,
         };
-        self.beat.ended(&end, seen.as_ref())
+        let ended = self.beat.ended(&end, seen.as_ref())?;
+        let makes = matches!(self.beat.work, Work::Create | Work::Update { .. });
+        if let (true, Beat::Done { .. }) = (makes, &ended) {
+            self.balance(self.beat.command_id(&format!("balance {child}"))).await?;
+        }
+        Ok(ended)
     }
 }
 

@@ -7,6 +7,7 @@
 //! is therefore answered with the first receipt, and there are never two children.
 
 mod asks;
+mod balance;
 mod beating;
 mod beats;
 mod found;

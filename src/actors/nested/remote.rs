@@ -147,6 +147,7 @@ async fn definition(beating: &Beating<'_>) -> Result<Value, Failure> {
         definition: &known.definition,
         child: None,
         used: None,
+        templates: beating.services.registry.operator_templates(),
         room: beating.services.limits.tree().room(),
         timeout: parent.timeout(beating.services.limits.stack_action_timeout),
         now: clock.now(),

@@ -166,6 +166,7 @@ impl Beating<'_> {
         let told = tell(self.services, child, &meta, &telling.command).await;
         told.ok_or_else(silent)?.map_err(Failure::from)?;
         let end = end_of(self.services, child).await.ok_or_else(silent)?;
+        self.balance(CommandId(derived(&[telling.id.0.as_bytes(), b"balance"]))).await?;
         let reads = &beat.subject.reads;
         let observed = match reads.is_empty() {
             true => Default::default(),

@@ -235,6 +235,7 @@ impl<'a> ChildBeat<'a> {
             definition: &around.known.definition,
             child: around.seen.map(|seen| &seen.child),
             used: around.used,
+            templates: self.knowledge.registry.operator_templates(),
             room: self.knowledge.bounds.room(),
             timeout: around.timeout,
             now: self.clock.now(),

@@ -107,6 +107,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             definition: &self.known.definition,
             child: None,
             used: None,
+            templates: stack.registry.operator_templates(),
             room: stack.bounds.room(),
             timeout: stack.stack_action_timeout,
             now: clock.now(),

@@ -151,6 +151,7 @@ pub(super) fn child_of(
         definition,
         child,
         used: None,
+        templates: planning.stack.registry.operator_templates(),
         room: budget.room(),
         timeout: planning.stack.stack_action_timeout,
         now: planning.clock.now(),

@@ -457,6 +457,11 @@ pub(super) fn registry(settings: &Settings) -> Result<Registry, StartError> {
     for directory in &settings.plugin_dirs {
         registry.add_plugins(directory)?;
     }
+    if let Some(path) = &settings.loadbalancer_template {
+        let unreadable = |source| StartError::File { path: path.clone(), source };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        registry.set_template("loadbalancer_template", text);
+    }
     if settings.environment_dir.is_dir() {
         registry.add_mappings(&settings.environment_dir);
     }

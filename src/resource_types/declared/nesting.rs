@@ -7,7 +7,7 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::child::Nested;
 use crate::resource_types::failure::Failure;
-use crate::resource_types::job::{Beat, Change, Subject, UpdateKind, Work};
+use crate::resource_types::job::{Beat, Change, Learned, Subject, UpdateKind, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
@@ -25,16 +25,34 @@ stages! {
     }
 }
 
+stages! {
+    /// What comes before: the type's own look at the cloud.
+    enum Before {
+        Look = "look" Looks,
+    }
+}
+
+/// Whether a beat is the type's own look at the cloud, and not the engine's.
+pub(crate) fn is_look(step: &Step) -> bool {
+    Before::of(step).is_some()
+}
+
 impl<N: Nested> ResourceType for Nesting<N> {
     fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
+            Work::Create | Work::Update { .. } if self.0.looks() => Before::Look.step(),
             Work::Create | Work::Update { .. } => ChildStage::Define.step(),
             Work::Delete => ChildStage::Delete.step(),
             Work::Act(_) => ChildStage::Act.step(),
         }
     }
 
-    fn beat(&self, _declared: &Declared, _beating: &Beating<'_>) -> Result<Beat, Failure> {
+    fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        if is_look(beating.step) {
+            let data = self.0.look(beating.cloud, beating.subject)?;
+            let learned = Learned { data, ..Learned::default() };
+            return Ok(Beat::Next { learned, next: ChildStage::Define.step() });
+        }
         // The engine makes the beats of what nests.
         Err(Failure::Silent("There is no engine to make a child stack.".to_owned()))
     }

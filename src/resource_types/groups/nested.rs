@@ -469,6 +469,12 @@ impl Nested for ScalingGroup {
         self.0.kind != Scaling::Instances
     }
 
+    fn balancers(&self, subject: &Subject) -> Vec<String> {
+        let names = subject.properties.get("LoadBalancerNames").and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    }
+
     fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
         with_group(subject, Some(child), |group| {
             self.0.kind.attribute(group, &Read::of(name), &child.outputs)

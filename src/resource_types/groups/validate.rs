@@ -80,6 +80,7 @@ impl Registry {
             definition,
             child: None,
             used: used.as_ref(),
+            templates: self.operator_templates(),
             room: usize::MAX,
             timeout: std::time::Duration::MAX,
             now: SystemClock.now(),

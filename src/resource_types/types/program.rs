@@ -41,6 +41,7 @@ pub(crate) enum Program {
     // Stacks of their own.
     /// The type of the members.
     DeploymentGroup(String),
+    LoadBalancer,
     ResourceChain,
     ResourceGroup,
     ScalingGroup(Scaled),
@@ -96,6 +97,7 @@ impl Program {
             Program::WaitHandle(kind) => Arc::new(WaitHandle(kind)),
 
             Program::DeploymentGroup(of) => Arc::new(Nesting(DeploymentGroup(of))),
+            Program::LoadBalancer => Arc::new(Nesting(aws::load_balancer::LoadBalancer)),
             Program::ResourceChain => Arc::new(Nesting(ResourceChain)),
             Program::ResourceGroup => Arc::new(Nesting(ResourceGroup)),
             Program::ScalingGroup(kind) => Arc::new(Nesting(ScalingGroup(kind))),

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::StackDefinition;
+use crate::model::taint::taint;
 use crate::model::{JsonMap, Refusal};
 use crate::template::CustomConstraintAsked;
 use crate::template::environment::registry;
@@ -13,6 +14,13 @@ impl StackDefinition {
     /// Every parameter as text, pseudo parameters included, hidden ones `******`.
     pub fn shown_parameters(&self) -> JsonMap {
         shown::values(&self.parameters)
+    }
+
+    /// The value of a parameter, with a mark on what must not be seen; `None` where there is none.
+    pub fn parameter(&self, name: &str) -> Option<Value> {
+        let parameter = self.parameters.get(name)?;
+        let value = parameter.value().ok()?.to_json();
+        Some(if parameter.is_secret { taint(value) } else { value })
     }
 
     /// The values of parameters that custom constraints are to be asked about.

@@ -2,6 +2,7 @@
 
 pub(crate) mod app;
 mod bad_input;
+mod balancers;
 mod cloudformation;
 mod commands;
 mod cves;

@@ -4,4 +4,5 @@ pub(super) mod access_key;
 pub(super) mod iam_user;
 pub(super) mod instance;
 pub(super) mod launch_configuration;
+pub(super) mod load_balancer;
 pub(super) mod security_group;
