@@ -98,17 +98,19 @@ impl Told {
     }
 }
 
-/// Writes landmarks as events come.
+/// Collects landmarks as events come, and writes them.
 #[derive(Default)]
 pub(super) struct Writer {
     block: i64,
-    /// What is written of the block already.
-    written: HashSet<i64>,
+    /// What is noted of the block already.
+    noted: HashSet<i64>,
+    /// Keys and blocks that are not written yet.
+    unwritten: Vec<(i64, i64)>,
     owners: HashMap<String, Vec<i64>>,
 }
 
 impl Writer {
-    /// Takes in an event that the other views have taken in.
+    /// Notes an event that the other views have taken in.
     pub(super) fn note(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
         let stream = event.stream.as_str();
         let mut keys = match self.owners.get(stream) {
@@ -135,13 +137,23 @@ impl Writer {
         let block = block_of(event.position);
         if self.block != block {
             self.block = block;
-            self.written.clear();
+            self.noted.clear();
         }
-        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO landmarks VALUES (?1, ?2)")?;
         for key in keys {
-            if self.written.insert(key) {
-                insert.execute([key, block])?;
+            if self.noted.insert(key) {
+                self.unwritten.push((key, block));
             }
+        }
+        Ok(())
+    }
+
+    /// Writes what was noted, in the order of the table: its keys lie anywhere, and each page of it
+    /// is written once.
+    pub(super) fn write(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        self.unwritten.sort_unstable();
+        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO landmarks VALUES (?1, ?2)")?;
+        for (key, block) in self.unwritten.drain(..) {
+            insert.execute([key, block])?;
         }
         Ok(())
     }

@@ -9,10 +9,11 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, Rows, Statement};
 use uuid::Uuid;
 
+use super::batch::Batch;
 use super::columns::uuid;
 use super::error::ViewError;
+use super::landmarks;
 use super::store::{self, Checkpoint, Place};
-use super::{landmarks, runner, written};
 use crate::events::log::{EventLog, Filter};
 use crate::events::{Position, PurgeEvent, RecordedEvent};
 use crate::model::{ResourceId, StackId};
@@ -61,18 +62,13 @@ pub async fn refold(
         let page = log.read_all(after, &Filter::default(), PAGE_EVENTS).await?;
         let Some(last) = page.last() else { break };
         after = last.position;
-        let transaction = fresh.transaction()?;
-        let mut sums = written::Batch::default();
+        let mut batch = Batch::begin(&mut fresh, &mut landmarks)?;
         for event in page.iter().take_while(|event| event.position <= end) {
             see(event);
-            runner::apply(&transaction, event)?;
-            sums.count(&transaction, event)?;
-            landmarks.note(&transaction, event)?;
-            has_purged |= event.stream.kind() == "purge";
+            batch.take(event)?;
             events += 1;
         }
-        sums.write(&transaction)?;
-        transaction.commit()?;
+        has_purged |= batch.commit()?.has_purged;
     }
     let differences = match &kept {
         Some((kept, _)) => {

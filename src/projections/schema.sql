@@ -121,7 +121,7 @@ CREATE TABLE snapshots (
 CREATE INDEX snapshots_of_stack ON snapshots (stack, place);
 
 CREATE TABLE resources (
-    id          BLOB PRIMARY KEY,         -- of the incarnation
+    id          BLOB NOT NULL UNIQUE,     -- of the incarnation; the rows are in the order of their making
     stack       INTEGER NOT NULL,
     name        TEXT NOT NULL,
     type        TEXT NOT NULL,
@@ -137,7 +137,7 @@ CREATE TABLE resources (
     definition  INTEGER,                  -- the position of the event that has it
     description TEXT NOT NULL,
     requires    TEXT NOT NULL             -- JSON array of names
-) WITHOUT ROWID;
+);
 CREATE INDEX resources_of_stack ON resources (stack, role, place);
 CREATE INDEX resources_by_name ON resources (stack, name);
 CREATE INDEX resources_by_physical_id ON resources (physical_id) WHERE physical_id IS NOT NULL;

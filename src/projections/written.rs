@@ -19,14 +19,14 @@ const HOURS_KEPT: i64 = 25;
 
 /// The sums of one batch, which are written once.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct Sums {
     /// By project and hour.
     sums: HashMap<(String, i64), u64>,
     /// Whose the stacks and resources of the batch are; that does not change.
     projects: HashMap<StreamId, String>,
 }
 
-impl Batch {
+impl Sums {
     /// Counts an event that the other views have taken in: one that ends a configuration or a
     /// deployment is nobody's by then.
     pub(super) fn count(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
@@ -120,7 +120,7 @@ mod tests {
         let now = DateTime::from_timestamp(1_000_000_000, 0).unwrap();
         let write = |hours_ago: i64, bytes: u64| {
             let sums = HashMap::from([(("p".to_owned(), hour(now) - hours_ago), bytes)]);
-            Batch { sums, ..Batch::default() }.write(&db).unwrap();
+            Sums { sums, ..Sums::default() }.write(&db).unwrap();
         };
         for (hours_ago, bytes) in [(30, 1), (24, 10), (23, 100), (0, 1000), (0, 10_000)] {
             write(hours_ago, bytes);
