@@ -39,8 +39,8 @@ impl<'a> Batch<'a> {
 
     pub(super) fn take(&mut self, event: &RecordedEvent) -> Result<(), ViewError> {
         apply(&self.transaction, event)?;
-        self.sums.count(&self.transaction, event)?;
-        self.landmarks.note(&self.transaction, event)?;
+        let owner = self.landmarks.note(&self.transaction, event)?;
+        self.sums.count(&self.transaction, event, owner)?;
         self.has_purged |= event.stream.kind() == "purge";
         self.last = Some(Checkpoint { position: event.position, hash: event.hash });
         Ok(())

@@ -200,6 +200,7 @@ impl Writer<'_> {
             let taken = batch.commit()?;
             self.has_taken(&taken);
         }
+        store::index(&self.db)?;
         store::keep_in_memory(&self.db, store::CACHE_KIB)?;
         Ok(reached)
     }

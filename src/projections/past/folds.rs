@@ -224,6 +224,7 @@ impl Fold {
         let place = Place::memory();
         let mut db = place.open_to_write()?;
         store::create(&mut db)?;
+        store::index(&db)?;
         Ok(Fold { place, db, taken: 0 })
     }
 
