@@ -186,7 +186,8 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<Table>> {
             .query_map([&name], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
         columns.sort_by_key(|(place, _)| if *place == 0 { i64::MAX } else { *place });
-        let keys = columns.iter().filter(|(place, _)| *place > 0).count();
+        // A table without a primary key has its unique id first.
+        let keys = columns.iter().filter(|(place, _)| *place > 0).count().max(1);
         Ok(Table { name, keys, columns: columns.into_iter().map(|(_, name)| name).collect() })
     };
     names.into_iter().map(table).collect()

@@ -144,6 +144,8 @@ async fn keep(
         tracing::warn!(position = %checkpoint.position, "the views are of another log and made anew");
         return Ok(None);
     }
+    // They may have been left while they were made.
+    store::index(&db)?;
     Ok(Some((db, checkpoint)))
 }
 
