@@ -40,7 +40,7 @@ use crate::resource_types::Subject;
 
 /// The child stack of a resource: it has one, for as long as it lives; another with each
 /// repetition of its create.
-pub(in crate::actors) fn child_of(resource: ResourceId, repetition: u32) -> StackId {
+pub fn child_of(resource: ResourceId, repetition: u32) -> StackId {
     StackId(derived(&[b"child", resource.0.as_bytes(), &repetition.to_be_bytes()]))
 }
 
