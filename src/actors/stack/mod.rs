@@ -9,7 +9,7 @@ mod reports;
 mod seen;
 mod state;
 #[cfg(test)]
-mod story;
+pub(super) mod story;
 mod values;
 mod view;
 

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::state::is_act;
-use super::{Create, Knowledge, Revise, Stack, StackCommand, StackEffect, Working};
+use super::{Create, Knowledge, Revise, Stack, StackCommand, StackEffect, StackView, Working};
 use crate::actors::definition::check;
 use crate::actors::resource::{Converge, Outcome, Report, ResourceCommand};
 use crate::actors::shell::Aggregate;
@@ -25,18 +25,18 @@ use crate::resource_types::{Registry, TreeBounds};
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
 /// A stack under test, and what its last command led to.
-pub(super) struct Story {
-    pub(super) stack: Stack,
-    pub(super) working: Working,
+pub(in crate::actors) struct Story {
+    pub(in crate::actors) stack: Stack,
+    pub(in crate::actors) working: Working,
     log: Vec<(StackEvent, DateTime<Utc>)>,
-    pub(super) events: Vec<StackEvent>,
-    pub(super) effects: Vec<StackEffect>,
-    pub(super) knowledge: Knowledge,
-    clock: Arc<SimulatedClock>,
+    pub(in crate::actors) events: Vec<StackEvent>,
+    pub(in crate::actors) effects: Vec<StackEffect>,
+    pub(in crate::actors) knowledge: Knowledge,
+    pub(in crate::actors) clock: Arc<SimulatedClock>,
 }
 
 /// A stack that nothing has happened to.
-pub(super) fn given_nothing() -> Story {
+pub(in crate::actors) fn given_nothing() -> Story {
     let knowledge = Knowledge {
         registry: Arc::new(Registry::built_in().unwrap()),
         stack_action_timeout: Duration::from_secs(3600),
@@ -54,17 +54,17 @@ pub(super) fn given_nothing() -> Story {
 }
 
 /// A stack whose create was asked for; no resource has reported yet.
-pub(super) fn given(resources: &str) -> Story {
+pub(in crate::actors) fn given(resources: &str) -> Story {
     given_nothing().when(create(revise(resources)))
 }
 
 /// A stack whose resources are all made.
-pub(super) fn given_made(resources: &str) -> Story {
+pub(in crate::actors) fn given_made(resources: &str) -> Story {
     given(resources).when_all_are_done()
 }
 
 /// A definition of test resources: `net port:net server:net,port` has each behind what it depends on.
-pub(super) fn revise(resources: &str) -> Revise {
+pub(in crate::actors) fn revise(resources: &str) -> Revise {
     let declared = resources.split_whitespace().map(|word| {
         let (name, uses) = word.split_once(':').unwrap_or((word, ""));
         let uses: Vec<&str> = uses.split(',').filter(|name| !name.is_empty()).collect();
@@ -75,13 +75,18 @@ pub(super) fn revise(resources: &str) -> Revise {
 }
 
 /// A definition of a template, whose version may be left out.
-pub(super) fn revise_of(template: &Value) -> Revise {
+pub(in crate::actors) fn revise_of(template: &Value) -> Revise {
     let mut template = template.clone();
     template["heat_template_version"] = "2021-04-16".into();
     let source = StackSource { template: template.to_string().into(), ..StackSource::default() };
     let registry = Registry::built_in().unwrap();
-    let definition =
-        StackDefinition::load(&source, &PseudoParameters::default(), &registry).unwrap();
+    let pseudo = PseudoParameters { stack_name: "web".to_owned(), ..Default::default() };
+    revise_to(StackDefinition::load(&source, &pseudo, &registry).unwrap())
+}
+
+/// The same of a definition that was read.
+pub(in crate::actors) fn revise_to(definition: StackDefinition) -> Revise {
+    let registry = Registry::built_in().unwrap();
     Revise {
         known: Arc::new(check(&registry, TreeBounds::LOOSE, definition).unwrap()),
         source: BlobId("a".to_owned()),
@@ -98,13 +103,13 @@ pub(super) fn revise_of(template: &Value) -> Revise {
 }
 
 /// The same, and what fails goes back.
-pub(super) fn rolling_back(mut revise: Revise) -> Revise {
+pub(in crate::actors) fn rolling_back(mut revise: Revise) -> Revise {
     revise.settings.disable_rollback = false;
     revise
 }
 
 /// The command to create the stack.
-pub(super) fn create(revise: Revise) -> StackCommand {
+pub(in crate::actors) fn create(revise: Revise) -> StackCommand {
     StackCommand::Create(Box::new(Create {
         id: StackId(uuid::Uuid::from_u128(1)),
         name: "web".into(),
@@ -117,28 +122,28 @@ pub(super) fn create(revise: Revise) -> StackCommand {
 }
 
 /// The command to bring the stack to a definition.
-pub(super) fn update(revise: Revise) -> StackCommand {
+pub(in crate::actors) fn update(revise: Revise) -> StackCommand {
     StackCommand::Update(Box::new(revise))
 }
 
 /// The command to suspend, resume or check the stack.
-pub(super) fn act(action: Action) -> StackCommand {
+pub(in crate::actors) fn act(action: Action) -> StackCommand {
     StackCommand::Act { action, trustor: None }
 }
 
 /// The command to delete the stack.
-pub(super) fn delete() -> StackCommand {
+pub(in crate::actors) fn delete() -> StackCommand {
     StackCommand::Delete { trustor: None }
 }
 
 /// A command's id by its number.
-pub(super) fn command_id(number: u128) -> CommandId {
+pub(in crate::actors) fn command_id(number: u128) -> CommandId {
     CommandId(uuid::Uuid::from_u128(number))
 }
 
 impl Story {
     /// Sends a command and follows it to its end, as the shell does.
-    pub(super) fn when(mut self, command: StackCommand) -> Self {
+    pub(in crate::actors) fn when(mut self, command: StackCommand) -> Self {
         self.events.clear();
         self.effects.clear();
         self.follow(Some(command));
@@ -166,20 +171,20 @@ impl Story {
     }
 
     /// Why a command is refused.
-    pub(super) fn refuses(&mut self, command: StackCommand) -> Refusal {
+    pub(in crate::actors) fn refuses(&mut self, command: StackCommand) -> Refusal {
         let moment = Moment::of(self.clock.as_ref());
         self.stack.decide(&mut self.working, command, &moment, &self.knowledge).err().unwrap()
     }
 
     /// Lets time pass.
-    pub(super) fn after(self, seconds: i64) -> Self {
+    pub(in crate::actors) fn after(self, seconds: i64) -> Self {
         self.clock.advance(chrono::TimeDelta::seconds(seconds));
         self
     }
 
     /// Forgets all but the log, what resources have reported and definitions that are read back, and
     /// wakes up.
-    pub(super) fn when_woken(mut self) -> Self {
+    pub(in crate::actors) fn when_woken(mut self) -> Self {
         let former = std::mem::take(&mut self.working);
         self.stack = Stack::named(self.stack.id);
         for (event, at) in &self.log {
@@ -204,7 +209,7 @@ impl Story {
     }
 
     /// A resource ends what it was told.
-    pub(super) fn when_done(self, name: &str) -> Self {
+    pub(in crate::actors) fn when_done(self, name: &str) -> Self {
         let (id, _) = self.task(name);
         let outcome = match self.stack.incarnations().values().any(|current| *current == id) {
             true => Outcome::Converged,
@@ -214,7 +219,7 @@ impl Story {
     }
 
     /// Every resource ends what it was told, until nothing is left to be told.
-    pub(super) fn when_all_are_done(mut self) -> Self {
+    pub(in crate::actors) fn when_all_are_done(mut self) -> Self {
         while let Some(name) = self.working.told.values().map(|(name, _)| name.to_string()).min() {
             self = self.when_done(&name);
         }
@@ -222,13 +227,13 @@ impl Story {
     }
 
     /// A resource fails with a reason.
-    pub(super) fn when_it_fails(self, name: &str, reason: &str) -> Self {
+    pub(in crate::actors) fn when_it_fails(self, name: &str, reason: &str) -> Self {
         let action = self.action_of(name);
         self.when_it_ends(name, Outcome::Failed { action, reason: reason.to_owned() })
     }
 
     /// A resource ends what it was told with an outcome.
-    pub(super) fn when_it_ends(self, name: &str, outcome: Outcome) -> Self {
+    pub(in crate::actors) fn when_it_ends(self, name: &str, outcome: Outcome) -> Self {
         let (_, traversal) = self.task(name);
         let mut report = self.report(name);
         let is_failed = matches!(outcome, Outcome::Failed { .. });
@@ -240,7 +245,7 @@ impl Story {
     }
 
     /// How a resource stands, before what it was told.
-    pub(super) fn report(&self, name: &str) -> Report {
+    pub(in crate::actors) fn report(&self, name: &str) -> Report {
         let name = ResourceName::from(name);
         let told = self.working.told.iter().find(|(_, (told, _))| *told == name);
         let id = told.map(|(id, _)| *id).unwrap_or_else(|| self.stack.incarnations()[&name]);
@@ -291,19 +296,19 @@ impl Story {
     }
 
     /// The names of the events that the last command led to.
-    pub(super) fn told(&self) -> Vec<&'static str> {
+    pub(in crate::actors) fn told(&self) -> Vec<&'static str> {
         self.events.iter().map(Event::event_type).collect()
     }
 
     /// What the last command has others do, sorted; deadlines are left out.
-    pub(super) fn orders(&self) -> Vec<String> {
+    pub(in crate::actors) fn orders(&self) -> Vec<String> {
         let mut orders: Vec<String> = self.effects.iter().filter_map(order).collect();
         orders.sort_unstable();
         orders
     }
 
     /// The traversal that the last command has started.
-    pub(super) fn started(&self) -> &TraversalStarted {
+    pub(in crate::actors) fn started(&self) -> &TraversalStarted {
         let Some(StackEvent::TraversalStarted(started)) = self.events.last() else {
             panic!("no traversal starts with {:?}", self.told())
         };
@@ -311,7 +316,7 @@ impl Story {
     }
 
     /// How a resource is told to converge.
-    pub(super) fn converged(&self, name: &str) -> &Converge {
+    pub(in crate::actors) fn converged(&self, name: &str) -> &Converge {
         let converged = self.effects.iter().find_map(|effect| {
             let StackEffect::Tell { name: told, command, .. } = effect else { return None };
             let ResourceCommand::Converge(converge) = command else { return None };
@@ -320,21 +325,26 @@ impl Story {
         converged.unwrap_or_else(|| panic!("{name} is not in {:?}", self.orders()))
     }
 
+    /// The stack as it is read.
+    pub(in crate::actors) fn view(&self) -> StackView<'_> {
+        StackView::of(&self.stack, &self.working)
+    }
+
     /// The incarnations by their names.
-    pub(super) fn incarnations(&self) -> BTreeMap<String, ResourceId> {
+    pub(in crate::actors) fn incarnations(&self) -> BTreeMap<String, ResourceId> {
         let nodes = self.stack.incarnations().into_iter();
         nodes.map(|(name, id)| (name.to_string(), id)).collect()
     }
 
     /// The action, its status and the reason: `CREATE_FAILED: …`.
-    pub(super) fn state(&self) -> String {
+    pub(in crate::actors) fn state(&self) -> String {
         let Stack { action, status, reason, .. } = &self.stack;
         format!("{action}_{status}: {reason}")
     }
 }
 
 /// The command that is a resource's report.
-pub(super) fn reported(report: Report) -> StackCommand {
+pub(in crate::actors) fn reported(report: Report) -> StackCommand {
     StackCommand::Report(Box::new(report))
 }
 
