@@ -15,7 +15,9 @@ use crate::resource_types::{Attempt, Work};
 impl Decider<'_> {
     pub(in crate::actors::resource) fn cancel(&mut self, reason: String) -> Decision<Resource> {
         if !self.in_progress() {
-            return self.leave_hook(false);
+            let mut decision = self.leave_hook(false);
+            decision.effects.extend(self.leave_look());
+            return decision;
         }
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();
@@ -46,13 +48,16 @@ impl Decider<'_> {
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();
         }
+        decision.effects.extend(self.leave_look());
+        decision
+    }
+
+    /// Nobody wants any more what a look is taken for: it decides nothing when it comes back.
+    fn leave_look(&mut self) -> Option<ResourceEffect> {
         let looking = self.working.looking.take().map(|it| it.traversal);
         let checking = self.working.checking.take().map(|it| it.traversal);
-        if let Some(traversal) = looking.or(checking) {
-            self.working.dropped = Some(traversal);
-            decision.effects.push(ResourceEffect::Report);
-        }
-        decision
+        self.working.dropped = Some(looking.or(checking)?);
+        Some(ResourceEffect::Report)
     }
 
     /// The words for an action that was given up.
@@ -160,14 +165,17 @@ mod tests {
 
     #[test]
     fn a_look_that_is_given_up_decides_nothing_any_more() {
-        let failed = creating().when_answered(Err(refused("BadRequest", "no")));
-        let story = failed.when(converge(2, "OS::Neutron::Net", json!({})));
-        assert!(matches!(story.effects[..], [ResourceEffect::SeeFailed { .. }]));
-        let epoch = story.beat();
-        let story = story.when(ResourceCommand::BeginNothing);
-        assert_eq!(story.report().dropped, Some(traversal(2)));
-        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: false });
-        assert!(story.told().is_empty() && story.effects.is_empty());
+        for end in [ResourceCommand::BeginNothing, cancel(), ResourceCommand::TimeOut] {
+            let failed = creating().when_answered(Err(refused("BadRequest", "no")));
+            let story = failed.when(converge(2, "OS::Neutron::Net", json!({})));
+            assert!(matches!(story.effects[..], [ResourceEffect::SeeFailed { .. }]));
+            let epoch = story.beat();
+            let story = story.when(end);
+            assert_eq!(story.report().dropped, Some(traversal(2)));
+            assert!(matches!(story.effects[..], [ResourceEffect::Report]));
+            let story = story.when(ResourceCommand::FailedSeen { epoch, replace: false });
+            assert!(story.told().is_empty() && story.effects.is_empty());
+        }
     }
 
     #[test]

@@ -183,7 +183,7 @@ pub(in crate::actors) fn snapshot_not_found(snapshot: TraversalId) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::stack::story::{Story, delete, given, given_made, revise, update};
+    use crate::actors::stack::story::{Story, delete, given, given_made, reported, revise, update};
 
     fn take(number: u128) -> StackCommand {
         let snapshot = id(number);
@@ -272,6 +272,27 @@ mod tests {
         let story = story.when(dropped(Ok(())));
         assert_eq!(story.told(), ["SnapshotDeletionSettled", "TraversalSettled"]);
         assert_eq!(story.orders(), ["release web"]);
+    }
+
+    #[test]
+    fn what_a_snapshot_has_kept_by_the_time_its_stack_is_deleted_goes_too() {
+        let story = given_made("net other").when(take(9));
+        let mut kept = story.report("net");
+        kept.kept = Some(Box::new(ResourceKept {
+            name: "net".into(),
+            type_name: String::new(),
+            driver_type: String::new(),
+            physical_id: None,
+            action: Action::Snapshot,
+            status: Status::InProgress,
+            metadata: Default::default(),
+            data: Default::default(),
+        }));
+        let story = story.when(reported(kept)).when(delete());
+        assert_eq!(story.told()[..2], ["SnapshotSettled", "TraversalSettled"]);
+        let is_dropped = |effect: &StackEffect| matches!(effect, StackEffect::DropSnapshot { resources, .. } if resources.len() == 1);
+        assert!(story.effects.iter().any(is_dropped), "{:?}", story.orders());
+        assert_eq!(story.stack.snapshots[&id(9)].resources.len(), 1);
     }
 
     #[test]
