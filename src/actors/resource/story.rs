@@ -18,6 +18,9 @@ use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, TraversalId, Trus
 use crate::openstack::CloudError;
 use crate::resource_types::{Beat, Failure, Learned, Registry};
 
+/// More commands than any that a test sends leads to.
+const TURNS_MAX: usize = 100;
+
 /// A resource under test, and what its last command led to.
 pub(in crate::actors) struct Story {
     pub(in crate::actors) resource: Resource,
@@ -51,7 +54,10 @@ impl Story {
         self.events.clear();
         self.effects.clear();
         let mut next = Some(command);
+        let mut turns = 0;
         while let Some(command) = next.take() {
+            turns += 1;
+            assert!(turns < TURNS_MAX, "a command follows itself");
             let clock = self.clock.clone();
             let moment = Moment::of(clock.as_ref());
             let decision =

@@ -24,6 +24,9 @@ use crate::model::{
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
+/// More commands than any that a test sends leads to.
+const TURNS_MAX: usize = 100;
+
 /// A stack under test, and what its last command led to.
 pub(in crate::actors) struct Story {
     pub(in crate::actors) stack: Stack,
@@ -152,7 +155,10 @@ impl Story {
 
     fn follow(&mut self, mut next: Option<StackCommand>) {
         let clock = self.clock.clone();
+        let mut turns = 0;
         while let Some(command) = next.take() {
+            turns += 1;
+            assert!(turns < TURNS_MAX, "a command follows itself");
             let moment = Moment::of(clock.as_ref());
             let decided = self.stack.decide(&mut self.working, command, &moment, &self.knowledge);
             let decision = decided.unwrap();
