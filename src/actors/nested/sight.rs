@@ -149,13 +149,13 @@ mod tests {
     use super::super::child_of;
     use super::super::story::{given_made, group};
     use super::*;
-    use crate::actors::stack::story::{delete, given, revise, update};
+    use crate::actors::resource::Outcome;
+    use crate::actors::stack::story::{Story, act, delete, given, reported, revise, update};
+    use crate::model::{Action, Status};
 
     #[test]
     fn a_stack_that_is_gone_is_not_seen_and_one_that_goes_is() {
-        let seen = |story: &crate::actors::stack::story::Story| {
-            Seen::of(story.view(), &story.knowledge).is_some()
-        };
+        let seen = |story: &Story| Seen::of(story.view(), &story.knowledge).is_some();
         let story = given("net").when_all_are_done().when(delete());
         assert!(seen(&story));
         assert!(!seen(&story.when_all_are_done()));
@@ -163,15 +163,14 @@ mod tests {
 
     #[test]
     fn a_stack_with_what_a_replacement_has_left_is_not_healthy() {
-        use crate::actors::resource::Outcome;
-        let healthy = |story: &crate::actors::stack::story::Story| {
-            Seen::of(story.view(), &story.knowledge).unwrap().is_healthy
-        };
+        let healthy = |story: &Story| Seen::of(story.view(), &story.knowledge).unwrap().is_healthy;
         let made = given("net port:net").when_all_are_done();
         assert!(healthy(&made));
         let story = made.when(update(revise("net port:net")));
         let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
-        let story = story.when_it_fails("port", "boom");
+        let story = story.when_it_fails("port", "boom").when(act(Action::Check));
+        let story = story.when_all_are_done();
+        assert_eq!(story.stack.status, Status::Complete);
         assert!(!healthy(&story));
         let seen = Seen::of(story.view(), &story.knowledge).unwrap();
         assert_eq!(seen.left_over.len(), 1);
@@ -190,7 +189,7 @@ mod tests {
         {
             let mut report = story.child.report("0");
             report.physical_id = Some(physical_id.to_string());
-            story.child = story.child.when(crate::actors::stack::story::reported(report));
+            story.child = story.child.when(reported(report));
             assert_eq!(story.seen().unwrap().within, within);
         }
     }

@@ -283,6 +283,7 @@ mod tests {
     use crate::actors::resource::story::{
         Story, clean_up, converge, done, given_nothing, learned, refused, with,
     };
+    use crate::resource_types::Beat;
 
     fn net(number: u128) -> ResourceCommand {
         converge(number, "OS::Neutron::Net", json!({}))
@@ -304,7 +305,7 @@ mod tests {
         let story = story.when_answered(learned("n1", "ready", false));
         assert_eq!(story.told(), ["CallAnswered"]);
         assert_eq!(story.call().unwrap().step.name, "ready");
-        let story = story.when_answered(Ok(crate::resource_types::Beat::Wait { after: None }));
+        let story = story.when_answered(Ok(Beat::Wait { after: None }));
         assert!(story.told().is_empty());
     }
 
@@ -312,14 +313,10 @@ mod tests {
     fn the_object_of_a_resource_is_deleted_unless_its_policy_or_its_stack_leaves_it() {
         let story = made("Delete").when(clean_up(2));
         assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
-        let abandoned = || match clean_up(2) {
-            ResourceCommand::CleanUp(mut clean_up) => {
-                clean_up.options.retains = true;
-                ResourceCommand::CleanUp(clean_up)
-            }
-            other => other,
-        };
-        for story in [made("Retain").when(clean_up(2)), made("Delete").when(abandoned())] {
+        let ResourceCommand::CleanUp(mut abandoned) = clean_up(2) else { panic!("no cleanup") };
+        abandoned.options.retains = true;
+        let abandoned = ResourceCommand::CleanUp(abandoned);
+        for story in [made("Retain").when(clean_up(2)), made("Delete").when(abandoned)] {
             assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
             assert!(story.call().is_none());
         }
@@ -343,7 +340,7 @@ mod tests {
     #[test]
     fn a_pause_that_something_else_has_ended_makes_no_beat() {
         let story = given_nothing().when(net(1)).when_answered(learned("n1", "ready", false));
-        let story = story.when_answered(Ok(crate::resource_types::Beat::Wait { after: None }));
+        let story = story.when_answered(Ok(Beat::Wait { after: None }));
         let epoch = story.beat();
         let story = story.when(ResourceCommand::Due { epoch });
         assert_eq!(story.call().unwrap().step.name, "ready");

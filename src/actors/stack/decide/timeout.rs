@@ -28,6 +28,7 @@ mod tests {
     use crate::actors::stack::story::{
         Story, create, given, given_made, given_nothing, revise, rolling_back, update,
     };
+    use crate::model::Action;
 
     fn timed_out(story: &Story) -> StackCommand {
         StackCommand::TimedOut { traversal: story.stack.traversal.as_ref().unwrap().id }
@@ -56,7 +57,7 @@ mod tests {
         let story = given_nothing().when(create(rolling_back(revise("net"))));
         let command = timed_out(&story);
         let story = story.when(command);
-        assert_eq!(story.started().action, crate::model::Action::Rollback);
+        assert_eq!(story.started().action, Action::Rollback);
         assert_eq!(story.orders(), ["clean up net", "time out net"]);
     }
 
