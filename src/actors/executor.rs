@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::alarms::AlarmKeeper;
 use super::claims::{Claimant, unknown};
+use super::neighbors;
 use super::services::Services;
 use super::software::SoftwareKeeper;
 use crate::events::Meta;
@@ -224,6 +225,12 @@ impl<'a> Executor<'a> {
                     Answer::Shares(known.iter().any(|holder| claimant.shares_with(holder)))
                 }
                 (None, _) | (_, None) => Answer::Shares(false),
+            },
+            Ask::Neighbor(known) => match (self.services, self.claimant) {
+                (Some(services), Some(claimant)) => {
+                    Answer::Neighbor(neighbors::seen(services, claimant.stack, known).await?)
+                }
+                (None, _) | (_, None) => Answer::Neighbor(None),
             },
             Ask::FreshId => match self.services {
                 Some(services) => Answer::Id(services.clock.fresh_id()),

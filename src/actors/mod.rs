@@ -23,6 +23,7 @@ mod extensions;
 mod fetch;
 mod history;
 mod measures;
+mod neighbors;
 mod nest;
 pub mod nested;
 mod once;

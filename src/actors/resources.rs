@@ -249,7 +249,7 @@ impl Engine {
 }
 
 /// Looks at a resource as it is now, and leaves it as it is.
-struct Look<T>(Box<dyn FnOnce(&Resource) -> T + Send>);
+pub(super) struct Look<T>(pub(super) Box<dyn FnOnce(&Resource) -> T + Send>);
 
 impl<T: Send + 'static> Message for Look<T> {
     type Result = T;

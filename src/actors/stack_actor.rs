@@ -423,6 +423,19 @@ impl Handler<ResourceReferred> for Shell<Stack> {
     }
 }
 
+/// Asks for the name of the resource that is a user of this id.
+#[derive(Message)]
+#[rtype(result = "Option<ResourceName>")]
+pub struct ResourceOfUser(pub String);
+
+impl Handler<ResourceOfUser> for Shell<Stack> {
+    type Result = Option<ResourceName>;
+
+    fn handle(&mut self, user: ResourceOfUser, _ctx: &mut Context<Self>) -> Self::Result {
+        self.view().user(&user.0)
+    }
+}
+
 impl Handler<ChildBroken> for Shell<Stack> {
     type Result = ();
 

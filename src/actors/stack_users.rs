@@ -1,10 +1,13 @@
-//! What a user may reach whom a stack has made for one of its resources: that resource, and no
-//! other of the stack.
+//! What a user may reach whom a stack has made for one of its resources: that resource, and others
+//! of the stack only where the resource's type and the policies that it names let him.
+
+use serde_json::Value;
 
 use super::asks::{RequestContext, StackHead};
 use super::engine::Engine;
 use super::resource::Resource;
-use super::stack_actor::ResourceNamed;
+use super::shell::Inhabit;
+use super::stack_actor::{ResourceNamed, ResourceOfUser};
 use crate::model::taint::plain;
 use crate::model::{Caller, Refusal, ResourceName, StackId};
 use crate::resource_types::stack_user;
@@ -48,11 +51,48 @@ impl Engine {
         if self.ask_of(head.id, || ResourceNamed(name.clone())).await?.is_some() {
             let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
             let user = self.look_at(head.id, name, user).await?.map(plain);
-            if user.is_some_and(|user| user == *caller.user_id) {
+            if user.is_some_and(|user| user == *caller.user_id)
+                || self.is_admitted(head.id, &caller.user_id, name).await?
+            {
                 return Ok(());
             }
         }
         Err(forbidden())
+    }
+
+    /// Whether a user may ask about a resource that is not his own.
+    async fn is_admitted(
+        &self,
+        stack: StackId,
+        user: &str,
+        name: &ResourceName,
+    ) -> Result<bool, Refusal> {
+        let Some(own) = self.ask_of(stack, || ResourceOfUser(user.to_string())).await? else {
+            return Ok(false);
+        };
+        let (user, knowledge) = (user.to_owned(), Resource::knowledge(&self.services));
+        let policies = move |resource: &Resource| {
+            // An id alone may have come with data that somebody adopted.
+            let is_his = |id: &Value| plain(id.clone()) == user;
+            resource.data.get(stack_user::USER).filter(|id| is_his(id))?;
+            let (driver, subject) = resource.inspected(&[], &knowledge)?;
+            let policies = driver.program().policies(&subject.properties)?;
+            Some(policies.into_iter().map(ResourceName::from).collect::<Vec<_>>())
+        };
+        let Some(policies) = self.look_at(stack, &own, policies).await? else {
+            return Ok(false);
+        };
+        for policy in &policies {
+            let (name, knowledge) = (name.clone(), Resource::knowledge(&self.services));
+            let admits = move |resource: &Resource| {
+                let (driver, subject) = resource.inspected(&[], &knowledge)?;
+                Some(driver.program().admits(&subject.properties)?.contains(&name.as_str().into()))
+            };
+            if self.look_at(stack, policy, admits).await? != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::asks::{Answer, Ask, Run, SoftwareAnswer};
+use super::asks::{Answer, Ask, Neighbor, NeighborKnown, Run, SoftwareAnswer};
 use super::job::Attempt;
 use crate::events::resource::{AnswersKept, KeptAnswer};
 use crate::model::{Refusal, Secret};
@@ -46,6 +46,7 @@ enum Kept {
     Alarm(Result<(), Refusal>),
     Claimed(Option<String>),
     Shares(bool),
+    Neighbor(Option<Neighbor>),
     Id(Uuid),
     Done,
     Error(CloudError),
@@ -132,6 +133,7 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         (Kept::Alarm(answer), Ask::Alarm { .. }) => Answer::Alarm(answer),
         (Kept::Claimed(id), Ask::Claim { .. }) => Answer::Claimed(id),
         (Kept::Shares(shares), Ask::Shares(_)) => Answer::Shares(shares),
+        (Kept::Neighbor(neighbor), Ask::Neighbor(_)) => Answer::Neighbor(neighbor),
         (Kept::Id(id), Ask::FreshId) => Answer::Id(id),
         (Kept::Done, Ask::Pause(_)) => Answer::Done,
         _ => return None,
@@ -162,6 +164,7 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
             Answer::Alarm(answer) => Kept::Alarm(answer.clone()),
             Answer::Claimed(id) => Kept::Claimed(id.clone()),
             Answer::Shares(shares) => Kept::Shares(*shares),
+            Answer::Neighbor(neighbor) => Kept::Neighbor(neighbor.clone()),
             Answer::Id(id) => Kept::Id(*id),
             Answer::Done => Kept::Done,
         },
@@ -256,6 +259,9 @@ impl fmt::Display for Ask {
                 }
             }
             Ask::Shares(id) => write!(f, "shares {id}"),
+            Ask::Neighbor(NeighborKnown::Name(name) | NeighborKnown::Reference(name)) => {
+                write!(f, "resource {name}")
+            }
             Ask::FreshId => f.write_str("fresh id"),
             Ask::Pause(time) => write!(f, "pause {time:?}"),
         }
@@ -317,6 +323,17 @@ mod tests {
         assert_eq!(shares.to_string(), "shares mine");
         let read = there_and_back(&shares, Ok(Answer::Shares(true)));
         assert!(matches!(read, Ok(Answer::Shares(true))));
+    }
+
+    #[test]
+    fn what_another_resource_was_is_known_again() {
+        let ask = Ask::Neighbor(NeighborKnown::Name("policy".to_owned()));
+        assert_eq!(ask.to_string(), "resource policy");
+        let user = Some(("u".to_owned(), "p".to_owned()));
+        for neighbor in [None, Some(Neighbor { user, is_policy: true })] {
+            let read = there_and_back(&ask, Ok(Answer::Neighbor(neighbor.clone())));
+            assert!(matches!(read, Ok(Answer::Neighbor(known)) if known == neighbor));
+        }
     }
 
     #[test]

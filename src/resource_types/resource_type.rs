@@ -224,6 +224,19 @@ pub trait ResourceType: Send + Sync + 'static {
         false
     }
 
+    // What the stack's users may ask about.
+
+    /// The resources that the resource's user may ask about beside his own: those that all of these
+    /// policies admit, by their names; none is without a limit. `None`: he may ask about no other.
+    fn policies<'a>(&self, _properties: &'a JsonMap) -> Option<Vec<&'a str>> {
+        None
+    }
+
+    /// The names of the resources that a policy admits; `None`: the resource is no policy.
+    fn admits<'a>(&self, _properties: &'a JsonMap) -> Option<&'a [Value]> {
+        None
+    }
+
     // Snapshots.
 
     /// Deletes what a snapshot of the resource made in the cloud, by the data that it left; safe to

@@ -154,14 +154,19 @@ fn project(
             };
             data.insert(PASSWORD.to_owned(), password);
         }
-        Proof::Key if Key::of(subject).is_none() => {
-            let access = cloud.fresh_id()?.simple().to_string();
-            data.insert(ACCESS_KEY.to_owned(), access.into());
-            data.insert(SECRET_KEY.to_owned(), password(cloud)?.into());
-        }
+        Proof::Key if Key::of(subject).is_none() => data.extend(fresh_key(cloud)?),
         Proof::Key => {}
     }
     Ok(data)
+}
+
+/// A key that nobody has yet.
+fn fresh_key(cloud: &Asks<'_>) -> Result<Data, Failure> {
+    let access = cloud.fresh_id()?.simple().to_string();
+    Ok(Data::from([
+        (ACCESS_KEY.to_owned(), access.into()),
+        (SECRET_KEY.to_owned(), password(cloud)?.into()),
+    ]))
 }
 
 fn user(domain: &UserDomain<'_>, subject: &Subject, proof: Proof) -> Result<Data, Failure> {
@@ -187,6 +192,45 @@ fn key(domain: &UserDomain<'_>, subject: &Subject) -> Result<Data, Failure> {
     let key = Key::of(subject).unwrap_or_default();
     let credential = domain.key(&id, &project, &key.access, &key.secret)?;
     Ok(Data::from([(CREDENTIAL.to_owned(), credential.into())]))
+}
+
+/// A key that is to be made for another resource's user: it is on record before it is made.
+pub(crate) fn key_for(cloud: &Asks<'_>, user: String, project: String) -> Result<Data, Failure> {
+    let mut data = fresh_key(cloud)?;
+    data.insert(USER.to_owned(), user.into());
+    data.insert(PROJECT.to_owned(), project.into());
+    Ok(data)
+}
+
+/// Makes the key that is on record.
+pub(crate) fn make_key(cloud: &Asks<'_>, subject: &Subject) -> Result<Data, Failure> {
+    match cloud.user_domain() {
+        Some(domain) => key(&domain, subject),
+        None => Err(no_domain()),
+    }
+}
+
+/// Deletes a key, also one that was made and never heard of, and leaves the user.
+pub(crate) fn drop_key(cloud: &Asks<'_>, subject: &Subject) -> Result<(), Failure> {
+    let (Some(domain), Some(key)) = (cloud.user_domain(), Key::of(subject)) else { return Ok(()) };
+    let credential = match subject.data.get(CREDENTIAL).and_then(Value::as_str) {
+        Some(credential) => Some(credential.to_owned()),
+        None => domain.find_key(&StackUser::of(subject).id, &key.access)?,
+    };
+    match credential {
+        Some(credential) => Ok(domain.delete_key(&credential)?),
+        None => Ok(()),
+    }
+}
+
+/// The public part of the key that is on record.
+pub(crate) fn access_key(subject: &Subject) -> Option<String> {
+    Key::of(subject).map(|key| key.access)
+}
+
+/// What is said where no user can be made.
+pub(crate) fn no_domain() -> Failure {
+    Failure::Failed("There is no domain for stacks' users".to_owned())
 }
 
 /// Whether a resource has a user who is let in in this way.

@@ -145,7 +145,8 @@ impl UserDomain<'_> {
         }
     }
 
-    fn find_key(&self, user: &str, access: &str) -> Result<Option<String>, CloudError> {
+    /// The id of a user's key, where it is there.
+    pub fn find_key(&self, user: &str, access: &str) -> Result<Option<String>, CloudError> {
         let request =
             Request::get(Service::Identity, CREDENTIALS).query("user_id", user).query("type", EC2);
         let found = self.0.send_in_domain(request)?.json()?;
@@ -169,9 +170,14 @@ impl UserDomain<'_> {
             return Ok(());
         }
         if let Some(credential) = credential {
-            self.delete("credential", credential)?;
+            self.delete_key(credential)?;
         }
         self.delete("user", id)
+    }
+
+    /// Deletes a key. One that is gone already is no error.
+    pub fn delete_key(&self, credential: &str) -> Result<(), CloudError> {
+        self.delete("credential", credential)
     }
 
     fn role(&self) -> Result<String, CloudError> {

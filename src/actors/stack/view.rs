@@ -78,6 +78,15 @@ impl<'a> StackView<'a> {
         self.incarnations().into_iter().find(|(_, id)| is_meant(id))
     }
 
+    /// The resource that is a user of this id, by what it says itself.
+    pub fn user(self, id: &str) -> Option<ResourceName> {
+        let is_meant = |resource: &ResourceId| {
+            let report = self.reports().get(resource);
+            report.and_then(|report| report.physical_id.as_deref()) == Some(id)
+        };
+        self.incarnations().into_iter().find(|(_, id)| is_meant(id)).map(|(name, _)| name)
+    }
+
     /// The incarnations as they are now: in mid-traversal, as its tasks have left them.
     pub(super) fn current_rows(self) -> impl Iterator<Item = &'a Row> {
         let walking = self.in_progress()

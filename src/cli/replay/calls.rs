@@ -172,6 +172,7 @@ fn answered(answer: &Answer) -> Value {
         Answer::Alarm(Ok(())) => "done".into(),
         Answer::Claimed(id) => json!(id),
         Answer::Shares(shares) => json!(shares),
+        Answer::Neighbor(neighbor) => json!(neighbor),
         Answer::Id(id) => json!(id),
         Answer::Done => "done".into(),
     }

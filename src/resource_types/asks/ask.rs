@@ -51,6 +51,8 @@ pub enum Ask {
     Claim { ids: Vec<String>, named: bool },
     /// Whether another resource of the stack has the object of this id.
     Shares(String),
+    /// What there is of another resource of the stack.
+    Neighbor(NeighborKnown),
     /// An id that nothing has yet.
     FreshId,
     /// A while to wait.
@@ -81,6 +83,23 @@ pub enum AlarmAsk {
     Delete(AlarmId),
 }
 
+/// By what another resource of the stack is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NeighborKnown {
+    Name(String),
+    /// What `get_resource` gives for it.
+    Reference(String),
+}
+
+/// Another resource of the stack, for whom it stands beside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbor {
+    /// The id of the user that the resource has made for itself, and of his project.
+    pub user: Option<(String, String)>,
+    /// Whether it says what users may ask about.
+    pub is_policy: bool,
+}
+
 /// Another place than the session's own; see [`Elsewhere`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Place {
@@ -106,6 +125,8 @@ pub enum Answer {
     /// The object that is this resource's, if there is one.
     Claimed(Option<String>),
     Shares(bool),
+    /// None: there is no such resource.
+    Neighbor(Option<Neighbor>),
     Id(Uuid),
     Done,
 }
@@ -140,6 +161,7 @@ impl Ask {
             | Ask::UserToken { .. }
             | Ask::Claim { .. }
             | Ask::Shares(_)
+            | Ask::Neighbor(_)
             | Ask::FreshId
             | Ask::Pause(_) => false,
         }

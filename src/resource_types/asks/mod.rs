@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-pub use self::ask::{AlarmAsk, Answer, Ask, Place, SoftwareAnswer, SoftwareAsk};
+pub use self::ask::{
+    AlarmAsk, Answer, Ask, Neighbor, NeighborKnown, Place, SoftwareAnswer, SoftwareAsk,
+};
 pub use self::software::Software;
 use super::job::StackUser;
 use crate::model::{ProjectId, Refusal, Secret};
@@ -229,6 +231,14 @@ impl Asks<'_> {
     pub(super) fn shares(&self, id: &str) -> Result<bool, CloudError> {
         match self.ask(Ask::Shares(id.to_owned()))? {
             Answer::Shares(shares) => Ok(shares),
+            _ => Err(unlike()),
+        }
+    }
+
+    /// Another resource of the stack, where it is there.
+    pub(super) fn neighbor(&self, known: NeighborKnown) -> Result<Option<Neighbor>, CloudError> {
+        match self.ask(Ask::Neighbor(known))? {
+            Answer::Neighbor(neighbor) => Ok(neighbor),
             _ => Err(unlike()),
         }
     }

@@ -11,7 +11,9 @@ use super::shown::{config, engine_call, shown};
 use super::{Outcome, RecordedAnswer, RecordedRequest, RecordedType, Trouble, TroubleKind};
 use crate::model::{Refusal, Secret};
 use crate::openstack::{CloudError, Method, Request, Response, Service, answered};
-use crate::resource_types::asks::{Answer, Ask, SoftwareAnswer, SoftwareAsk};
+use crate::resource_types::asks::{
+    Answer, Ask, Neighbor, NeighborKnown, SoftwareAnswer, SoftwareAsk,
+};
 use crate::resource_types::software::{Deployment, SoftwareConfig};
 
 /// Who answers as the services did.
@@ -262,6 +264,12 @@ impl<'a> Recorded<'a> {
             // There is no other resource.
             Ask::Claim { ids, .. } => Answer::Claimed(ids.first().cloned()),
             Ask::Shares(_) => Answer::Shares(false),
+            // Its user is known by its reference there.
+            Ask::Neighbor(NeighborKnown::Reference(reference)) => {
+                let user = Some((reference.clone(), "sup".to_owned()));
+                Answer::Neighbor(Some(Neighbor { user, ..Neighbor::default() }))
+            }
+            Ask::Neighbor(NeighborKnown::Name(_)) => Answer::Neighbor(None),
             Ask::FreshId => Answer::Id(self.fresh_id()),
             Ask::Pause(_) => Answer::Done,
         })

@@ -22,9 +22,11 @@ use crate::resource_types::resource_type::ResourceType;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Program {
     // Resources that Hearth keeps.
+    AccessKey,
     /// An alarm of CloudWatch's.
     CloudWatchAlarm,
     Delay,
+    IamUser,
     LaunchConfiguration,
     RandomString,
     Restarter,
@@ -46,6 +48,8 @@ pub(crate) enum Program {
     Template,
 
     // Objects of services.
+    /// A security group in EC2's words.
+    AmazonGroup,
     /// Aodh's name of the kind.
     Alarm(String),
     BlockQuota,
@@ -74,8 +78,10 @@ impl Program {
     /// What runs a type of the program.
     pub(in crate::resource_types) fn start(self) -> Arc<dyn ResourceType> {
         match self {
+            Program::AccessKey => Arc::new(aws::access_key::AccessKey),
             Program::CloudWatchAlarm => Arc::new(heat::cw_lite_alarm::CloudWatchAlarm),
             Program::Delay => Arc::new(heat::delay::Delay),
+            Program::IamUser => Arc::new(aws::iam_user::IamUser),
             Program::LaunchConfiguration => {
                 Arc::new(aws::launch_configuration::LaunchConfiguration)
             }
@@ -94,6 +100,7 @@ impl Program {
             Program::ScalingGroup(kind) => Arc::new(Nesting(ScalingGroup(kind))),
             Program::Template => Arc::new(Nesting(heat::template_resource::TemplateResource)),
 
+            Program::AmazonGroup => Arc::new(aws::security_group::SecurityGroup),
             Program::Alarm(kind) => Arc::new(aodh::alarm::Alarm(kind)),
             Program::BlockQuota => Arc::new(cinder::quota::Quota),
             Program::Container => Arc::new(swift::container::Container),

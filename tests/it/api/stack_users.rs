@@ -359,3 +359,46 @@ async fn a_server_that_is_there_already_asks_for_its_configurations_as_a_user_of
     assert!(!may_log_in(&app, known).await);
     app.stop().await;
 }
+
+#[actix::test]
+async fn an_amazon_user_reads_what_his_policies_admit() {
+    let app = App::start().await;
+    let user = |policies: Value| {
+        json!({ "type": "AWS::IAM::User", "depends_on": ["narrow", "wide"], "properties": {
+            "LoginProfile": { "Password": "Let-me-in-7" }, "Policies": policies } })
+    };
+    let policy = |names: Value| json!({ "type": "OS::Heat::AccessPolicy", "properties": { "AllowedResources": names } });
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": {
+            "narrow": policy(json!(["one"])),
+            "wide": policy(json!(["one", "two"])),
+            "free": user(json!([])),
+            "bound": user(json!(["wide", "narrow"])),
+            "one": { "type": "OS::Heat::TestResource", "metadata": { "number": 1 } },
+            "two": { "type": "OS::Heat::TestResource", "metadata": { "number": 2 } },
+        },
+    });
+    app.create("web", template).await;
+    let web = app.settled("web").await;
+    assert_eq!(web["stack_status"], "CREATE_COMPLETE", "{web}");
+    let (id, users) = (web["id"].as_str().unwrap(), web["stack_user_project_id"].as_str().unwrap());
+    for (name, readable) in
+        [("free", vec!["free", "bound", "one", "two"]), ("bound", vec!["bound", "one"])]
+    {
+        let path = format!("/stacks/web/{id}/resources/{name}");
+        let user = app.get(&path).await.json()["resource"]["physical_resource_id"].clone();
+        let known = json!({ "auth_url": app.keystone, "user_id": user,
+                            "password": "Let-me-in-7", "project_id": users });
+        let (token, _) = log_in(&app, &known).await;
+        for other in ["free", "bound", "one", "two"] {
+            let path = format!("/v1/{users}/stacks/web/{id}/resources/{other}/metadata");
+            let read = app.send("GET", &path, &[("x-auth-token", &token)], None).await;
+            match readable.contains(&other) {
+                true => assert_eq!(read.status, 200, "{name} {other}: {}", read.text),
+                false => is_forbidden(&read),
+            }
+        }
+    }
+    app.stop().await;
+}

@@ -4,7 +4,7 @@ use hearth::api::Prices;
 use serde_json::json;
 
 use super::desk::{Desk, named, now, within};
-use super::signer::query;
+use super::signer::{Key, query};
 use crate::api::app::SetUp;
 
 const TEMPLATE: &str = r#"{
@@ -275,6 +275,45 @@ async fn every_way_to_sign_is_taken() {
     ];
     for (way, answer) in answers.iter().enumerate() {
         assert_eq!(answer.status, 200, "{way}: {}", answer.text);
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn whoever_has_a_users_key_reads_the_stacks_metadata() {
+    let mut desk = Desk::open().await;
+    let template = json!({
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Resources": {
+            "User": { "Type": "AWS::IAM::User" },
+            "Key": { "Type": "AWS::IAM::AccessKey",
+                     "Properties": { "UserName": { "Ref": "User" } } },
+            "Other": { "Type": "OS::Heat::TestResource", "Metadata": { "number": 7 } },
+        },
+        "Outputs": { "access": { "Value": { "Ref": "Key" } },
+                     "secret": { "Value": { "Fn::GetAtt": ["Key", "SecretAccessKey"] } } },
+    });
+    desk.app.create("web", template).await;
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+    let web = desk.app.settled("web").await;
+    let text = |name: &str| {
+        let outputs = web["outputs"].as_array().unwrap();
+        let output = outputs.iter().find(|output| output["output_key"] == name).unwrap();
+        output["output_value"].as_str().unwrap().to_owned()
+    };
+    let key = Key { access: text("access"), secret: text("secret") };
+    let forged = Key { secret: key.secret.to_uppercase(), ..key.clone() };
+    let stack = format!(
+        "arn:openstack:heat::{}:stacks/web/{}",
+        desk.app.project,
+        web["id"].as_str().unwrap()
+    );
+    let other = [("StackName", stack.as_str()), ("LogicalResourceId", "Other")];
+    for (key, status) in [(key, 200), (forged, 403)] {
+        desk.key = key;
+        let read = desk.get("DescribeStackResource", &other).await;
+        assert_eq!(read.status, status, "{}", read.text);
+        assert_eq!(read.text.contains("number"), status == 200, "{}", read.text);
     }
     desk.app.stop().await;
 }

@@ -2,6 +2,7 @@
 //! the cloud holds exactly what the last template says.
 
 mod alarms;
+mod amazons;
 mod cancels;
 mod deployments;
 mod groups;

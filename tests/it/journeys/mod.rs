@@ -4,6 +4,7 @@ mod acts;
 mod adopt;
 mod agents;
 pub(crate) mod alarms;
+mod amazons;
 mod bus;
 mod create;
 mod delete;

@@ -2,7 +2,7 @@
 
 pub(super) mod extra_routes;
 pub(super) mod port;
-pub(super) mod security_group;
+pub(in crate::resource_types::types) mod security_group;
 
 use serde_json::Value;
 

@@ -25,6 +25,8 @@ const COMPARED: [&str; 7] = [
     "remote_group_id",
 ];
 
+pub(in crate::resource_types::types) const RULES: &str = "/v2.0/security-group-rules";
+
 stages! {
     /// What a security group does otherwise.
     enum Stage {
@@ -59,17 +61,11 @@ impl ResourceType for SecurityGroup {
             },
             // What is to be done is looked up, so that a repetition does what is left of it.
             Some(Stage::Rules) => {
-                let Difference { surplus, missing } = difference(declared, cloud, subject)?;
-                for rule in surplus {
-                    let path = format!("/v2.0/security-group-rules/{}", path_segment(&rule));
-                    match cloud.send(Request::delete(Service::Network, path)) {
-                        Ok(_) => {}
-                        Err(error) if error.is_not_found() => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
+                let wanted = wanted(declared, subject);
+                let Difference { surplus, missing } = difference(declared, cloud, subject, wanted)?;
+                delete(cloud, &surplus)?;
                 if !missing.is_empty() {
-                    let request = Request::post(Service::Network, "/v2.0/security-group-rules")
+                    let request = Request::post(Service::Network, RULES)
                         .json(json!({ "security_group_rules": missing }));
                     cloud.send(request)?;
                 }
@@ -90,19 +86,19 @@ fn has_rules(work: &Work, subject: &Subject) -> bool {
 }
 
 /// What the group has too much and too little of.
-struct Difference {
-    surplus: Vec<String>,
-    missing: Vec<Value>,
+pub(in crate::resource_types::types) struct Difference {
+    pub(in crate::resource_types::types) surplus: Vec<String>,
+    pub(in crate::resource_types::types) missing: Vec<Value>,
 }
 
-fn difference(
+pub(in crate::resource_types::types) fn difference(
     declared: &Declared,
     cloud: &Asks<'_>,
     subject: &Subject,
+    wanted: Vec<Value>,
 ) -> Result<Difference, Failure> {
     let group = declared.show(cloud, subject)?;
     let live = group["security_group_rules"].as_array().map_or(&[][..], Vec::as_slice);
-    let wanted = wanted(declared, subject);
     let same = |left: &Value, right: &Value| {
         COMPARED.iter().all(|field| comparable(&left[*field]) == comparable(&right[*field]))
     };
@@ -112,6 +108,22 @@ fn difference(
         surplus: surplus.filter_map(|rule| rule["id"].as_str().map(str::to_owned)).collect(),
         missing: missing.cloned().collect(),
     })
+}
+
+/// Deletes rules; one that is gone already is no error.
+pub(in crate::resource_types::types) fn delete(
+    cloud: &Asks<'_>,
+    rules: &[String],
+) -> Result<(), Failure> {
+    for rule in rules {
+        let path = format!("{RULES}/{}", path_segment(rule));
+        match cloud.send(Request::delete(Service::Network, path)) {
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Numbers and texts compare as texts; what stands for "any" is nothing.
