@@ -22,6 +22,7 @@ mod exposure;
 mod extensions;
 mod fetch;
 mod history;
+mod look;
 mod measures;
 mod neighbors;
 mod nest;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::claims::unknown;
+use super::look::Look;
 use super::resource::Resource;
-use super::resources::Look;
 use super::services::{SENDS_MAX, Services};
 use super::shell::Inhabit;
 use super::stack_actor::{ResourceNamed, ResourceReferred};

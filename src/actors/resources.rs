@@ -1,16 +1,16 @@
 //! Single resources as the engine is asked about them: a mark, a signal, a hook cleared, metadata,
 //! attributes.
 
-use actix::prelude::*;
 use serde_json::Value;
 
 use super::asks::{Accepted, RequestContext, StackHead};
 use super::engine::Engine;
 use super::executor;
+use super::look::Look;
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
-use super::shell::{Inhabit, Receipt, Shell};
+use super::shell::{Inhabit, Receipt};
 use super::stack_actor::{MetadataNow, ResourceNamed, SignalsObservedBy};
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
@@ -245,20 +245,5 @@ impl Engine {
             }
         }
         Err(Self::silent())
-    }
-}
-
-/// Looks at a resource as it is now, and leaves it as it is.
-pub(super) struct Look<T>(pub(super) Box<dyn FnOnce(&Resource) -> T + Send>);
-
-impl<T: Send + 'static> Message for Look<T> {
-    type Result = T;
-}
-
-impl<T: Send + 'static> Handler<Look<T>> for Shell<Resource> {
-    type Result = MessageResult<Look<T>>;
-
-    fn handle(&mut self, look: Look<T>, _ctx: &mut Context<Self>) -> Self::Result {
-        MessageResult((look.0)(&self.machine))
     }
 }

@@ -74,7 +74,11 @@ impl Histories {
         }
     }
 
-    async fn stream(&self, stream: &StreamId) -> Result<Vec<Arc<RecordedEvent>>, String> {
+    /// The events of a stream; none where it is not there.
+    pub(super) async fn stream(
+        &self,
+        stream: &StreamId,
+    ) -> Result<Vec<Arc<RecordedEvent>>, String> {
         match self {
             Histories::Bundle(bundle) => Ok(bundle.stream(stream).to_vec()),
             Histories::Log(log) => {

@@ -14,6 +14,8 @@ mod notifications;
 mod place;
 mod scaling;
 mod sinks;
+#[cfg(test)]
+mod story;
 mod traces;
 mod webhooks;
 

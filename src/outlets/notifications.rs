@@ -109,7 +109,17 @@ async fn notification(
     };
     let Some(id) = stack else { return Ok(None) };
     let Some(stack) = parts.views.stack_then(id, event.position).await? else { return Ok(None) };
-    let mut payload = body(&stack, event);
+    Ok(Some(told(settings, &stack, scaled.as_ref(), event)))
+}
+
+/// How it is told of a stack that it stands as it does, or of a group in it that its size changes.
+fn told(
+    settings: &NotificationSettings,
+    stack: &StackThen,
+    scaled: Option<&Scaled>,
+    event: &RecordedEvent,
+) -> Notification {
+    let mut payload = body(stack, event);
     let (place, is_error) = match scaled {
         None => {
             let suffix = match stack.status {
@@ -125,15 +135,15 @@ async fn notification(
             (format!("autoscaling.{}", scaled.suffix), scaled.suffix == "error")
         }
     };
-    Ok(Some(Notification {
-        id: event_id(event.position, id),
+    Notification {
+        id: event_id(event.position, stack.id),
         publisher_id: settings.publisher_id.clone(),
         event_type: format!("orchestration.{place}"),
         priority: if is_error { ERROR.to_owned() } else { settings.level.clone() },
         payload,
         at: event.at,
-        context: context(&stack, event),
-    }))
+        context: context(stack, event),
+    }
 }
 
 /// Whose request it was, by the keys of Heat's context of requests.
@@ -189,4 +199,86 @@ fn body(stack: &StackThen, event: &RecordedEvent) -> Value {
 
 fn time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::recorded;
+    use super::*;
+    use crate::events::stack::UserProjectMade;
+    use crate::events::{Meta, StackEvent, StreamId};
+    use crate::model::{Action, Caller};
+
+    fn stack(action: Action, status: Status) -> StackThen {
+        StackThen {
+            id: StackId::default(),
+            name: "web".to_owned(),
+            project_id: "p".into(),
+            owner: "alice".to_owned(),
+            owner_id: "a1".to_owned(),
+            action,
+            status,
+            reason: String::new(),
+            created_at: DateTime::from_timestamp(0, 0).unwrap(),
+            updated_at: None,
+            description: String::new(),
+            tags: Vec::new(),
+        }
+    }
+
+    fn notified(stack: &StackThen, position: u64, caller: Option<Caller>) -> Notification {
+        let settings = NotificationSettings {
+            level: "INFO".to_owned(),
+            publisher_id: "hearth".to_owned(),
+            carrier: Carrier::Function(Arc::new(|_| {})),
+        };
+        let meta = Meta { caller: caller.map(Arc::new), ..Meta::default() };
+        let event = UserProjectMade { project_id: "users".into() };
+        let event = recorded::<StackEvent>(StreamId::stack(stack.id), position, event, meta);
+        told(&settings, stack, None, &event)
+    }
+
+    #[test]
+    fn a_stack_is_told_by_its_action_and_how_it_stands_and_a_failure_as_an_error() {
+        for (action, status, event_type, priority) in [
+            (Action::Create, Status::InProgress, "orchestration.stack.create.start", "INFO"),
+            (Action::Update, Status::Complete, "orchestration.stack.update.end", "INFO"),
+            (Action::Delete, Status::Failed, "orchestration.stack.delete.error", "ERROR"),
+        ] {
+            let told = notified(&stack(action, status), 1, None);
+            assert_eq!((&*told.event_type, &*told.priority), (event_type, priority));
+        }
+    }
+
+    #[test]
+    fn it_is_told_who_asked_and_where_nobody_did_whose_the_stack_is() {
+        let stack = stack(Action::Create, Status::Complete);
+        let bob = Caller {
+            user_id: "b1".to_owned(),
+            user_name: "bob".to_owned(),
+            project_id: "p".into(),
+            project_name: "project".to_owned(),
+            roles: Vec::new(),
+            scope: Default::default(),
+            admin: false,
+        };
+        for (caller, name, id) in [(Some(bob), "bob", "b1"), (None, "alice", "a1")] {
+            let told = notified(&stack, 1, caller);
+            assert_eq!(
+                (&told.payload["username"], &told.payload["user_identity"]),
+                (&json!(name), &json!(id))
+            );
+            assert_eq!(
+                (&told.context["username"], &told.context["user"]),
+                (&json!(name), &json!(id))
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_has_the_same_id() {
+        let stack = stack(Action::Create, Status::Complete);
+        assert_eq!(notified(&stack, 1, None).id, notified(&stack, 1, None).id);
+        assert_ne!(notified(&stack, 1, None).id, notified(&stack, 2, None).id);
+    }
 }

@@ -109,3 +109,66 @@ impl Place {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SimulatedClock;
+    use crate::events::log::MemoryLog;
+
+    fn place() -> Place {
+        Place {
+            log: Arc::new(MemoryLog::new()),
+            clock: Arc::new(SimulatedClock::new(7)),
+            stream: StreamId::outlet("test"),
+            head: Head::default(),
+            reached: Position(0),
+            sent: 0,
+        }
+    }
+
+    /// The positions that are on record.
+    async fn on_record(place: &Place) -> Vec<u64> {
+        let slice = place.log.read(&place.stream, StreamRevision(0)).await.unwrap();
+        let decoded = slice.events.iter().map(|event| event.decode::<OutletEvent>().unwrap());
+        decoded.map(|OutletEvent::Delivered(it)| it.position.0).collect()
+    }
+
+    #[tokio::test]
+    async fn a_crash_repeats_no_more_than_was_sent_since_the_last_record() {
+        let mut place = place();
+        for position in 1..=SENT_MAX as u64 + 1 {
+            place.move_to(Position(position), 1).await.unwrap();
+        }
+        assert_eq!(on_record(&place).await, [SENT_MAX as u64]);
+    }
+
+    #[tokio::test]
+    async fn what_is_passed_without_a_word_is_not_put_on_record() {
+        let mut place = place();
+        for position in 1..=2 * SENT_MAX as u64 {
+            place.move_to(Position(position), 0).await.unwrap();
+        }
+        place.record().await.unwrap();
+        assert!(on_record(&place).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_place_never_goes_back() {
+        let mut place = place();
+        place.move_to(Position(7), 1).await.unwrap();
+        place.move_to(Position(3), 1).await.unwrap();
+        place.record().await.unwrap();
+        assert_eq!(on_record(&place).await, [7]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_sent_goes_on_record_while_nothing_more_comes() {
+        let mut place = place();
+        place.move_to(Position(1), 1).await.unwrap();
+        place.awaits(std::future::ready(())).await.unwrap();
+        assert!(on_record(&place).await.is_empty());
+        place.awaits(tokio::time::sleep(RECORD_AFTER * 2)).await.unwrap();
+        assert_eq!(on_record(&place).await, [1]);
+    }
+}

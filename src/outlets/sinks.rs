@@ -165,3 +165,52 @@ async fn definition_at(
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{StackId, Status, Trustor};
+    use crate::projections::EventRow;
+
+    fn due(position: u64, sinks: &[&str], user: &str) -> EventDue {
+        let event = EventRow {
+            id: Default::default(),
+            stack: StackId::default(),
+            stack_name: "web".to_owned(),
+            position: Position(position),
+            name: "a".to_owned(),
+            type_name: String::new(),
+            physical_id: None,
+            action: "CREATE".to_owned(),
+            status: Status::Complete,
+            reason: String::new(),
+            at: DateTime::from_timestamp(0, 0).unwrap(),
+            definition: None,
+        };
+        let sinks = sinks.iter().map(|&name| json!({ "type": "zaqar-queue", "target": name }));
+        let trustor = Trustor::of(user, Vec::new());
+        EventDue { event, project_id: "p".into(), trustor, sinks: sinks.collect() }
+    }
+
+    #[test]
+    fn events_go_together_that_go_to_the_same_queues_in_the_same_name() {
+        let due = [
+            due(1, &["q"], "alice"),
+            due(2, &["q"], "alice"),
+            due(3, &["q"], "bob"),
+            due(4, &["q", "r"], "bob"),
+            due(5, &["q"], "alice"),
+        ];
+        let together: Vec<usize> = due.chunk_by(goes_the_same_way).map(<[_]>::len).collect();
+        assert_eq!(together, [2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_message_lives_as_long_as_its_sink_says() {
+        let ttl = |sink: Value| Queue::of(&sink).map(|queue| queue.ttl_secs);
+        assert_eq!(ttl(json!({ "target": "q", "ttl": 60 })), Some(60));
+        assert_eq!(ttl(json!({ "target": "q", "ttl": "60" })), Some(60));
+        assert_eq!(ttl(json!({ "target": "q" })), Some(TTL_SECS));
+        assert_eq!(ttl(json!({ "ttl": 60 })), None, "it names no queue");
+    }
+}

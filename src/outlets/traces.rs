@@ -114,3 +114,60 @@ fn span(begun: Begun, over: &Over, event: &RecordedEvent, request: &RequestId) -
         failed: over.status == Status::Failed,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::recorded;
+    use super::*;
+    use crate::events::Meta;
+    use crate::events::resource::ActionSettled;
+    use crate::events::stack::TraversalSettled;
+    use crate::model::{StackId, TraversalId};
+
+    fn request() -> RequestId {
+        RequestId::from("req-1")
+    }
+
+    fn settled(status: Status) -> TraversalSettled {
+        TraversalSettled {
+            traversal: TraversalId::default(),
+            action: Action::Create,
+            status,
+            reason: String::new(),
+            outputs: Vec::new(),
+            rows: None,
+        }
+    }
+
+    fn of_stack(status: Status) -> Span {
+        let stream = StreamId::stack(StackId::default());
+        let event = recorded::<StackEvent>(stream, 5, settled(status), Meta::default());
+        let began = Begun { at: DateTime::from_timestamp(2, 0).unwrap(), of: "stack".to_owned() };
+        span(began, &over(&event, &request()).unwrap(), &event, &request())
+    }
+
+    #[test]
+    fn a_request_leads_to_a_stacks_action_and_that_to_those_of_its_resources() {
+        let stack = of_stack(Status::Complete);
+        assert_eq!(stack.parent, Some(SpanId::of_request(&request())));
+        let stream = StreamId::resource(ResourceId::default());
+        let settled = ActionSettled::new(
+            Action::Create,
+            TraversalId::default(),
+            Status::Complete,
+            String::new(),
+        );
+        let event = recorded::<ResourceEvent>(stream, 4, settled, Meta::default());
+        let resource = over(&event, &request()).unwrap();
+        assert_eq!(resource.parent, stack.context.span);
+        assert_ne!(resource.span, stack.context.span);
+    }
+
+    #[test]
+    fn a_span_lasts_from_the_start_of_an_action_to_its_end_and_says_how_that_was() {
+        let span = of_stack(Status::Failed);
+        assert_eq!((span.ended - span.began).num_seconds(), 3);
+        assert_eq!(span.name, "CREATE stack");
+        assert!(span.failed && !of_stack(Status::Complete).failed);
+    }
+}

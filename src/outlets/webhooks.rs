@@ -231,7 +231,35 @@ fn signature(key: &[u8], id: &str, timestamp: i64, body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::story::recorded;
     use super::*;
+    use crate::events::stack::UserProjectMade;
+    use crate::events::{Meta, StackEvent};
+    use crate::model::StackId;
+
+    fn headers(position: u64, timestamp: i64, body: &[u8]) -> BTreeMap<&'static str, String> {
+        let stream = StreamId::stack(StackId::default());
+        let event = UserProjectMade { project_id: "users".into() };
+        let event = recorded::<StackEvent>(stream, position, event, Meta::default());
+        signed(b"key", &event, timestamp, body).into_iter().collect()
+    }
+
+    #[test]
+    fn what_is_sent_again_is_known_by_its_id_and_signed_for_its_own_time() {
+        let (first, again) = (headers(7, 100, b"{}"), headers(7, 200, b"{}"));
+        assert_eq!(first["webhook-id"], "7");
+        assert_eq!(again["webhook-id"], first["webhook-id"]);
+        assert_eq!(again["webhook-timestamp"], "200");
+        assert_ne!(again["webhook-signature"], first["webhook-signature"]);
+        assert_ne!(headers(8, 100, b"{}")["webhook-id"], first["webhook-id"]);
+    }
+
+    #[test]
+    fn a_signature_is_of_what_is_sent_and_of_its_id() {
+        let signature = |position, body| headers(position, 100, body)["webhook-signature"].clone();
+        assert_ne!(signature(7, b"{}"), signature(7, b"[]"));
+        assert_ne!(signature(7, b"{}"), signature(8, b"{}"));
+    }
 
     #[test]
     fn a_signature_is_the_one_of_the_published_example() {

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::columns::{bytes, position, stored, uuid};
-use crate::events::{Position, RecordedEvent};
+use crate::events::{Position, RecordedEvent, StreamId};
 use crate::model::{ProjectId, StackId, Status};
 
 /// How many positions a block has. A change moves the schema's version.
@@ -98,34 +98,40 @@ impl Told {
     }
 }
 
-/// Writes landmarks as events come.
+/// Collects landmarks as events come, and writes them.
 #[derive(Default)]
 pub(super) struct Writer {
     block: i64,
-    /// What is written of the block already.
-    written: HashSet<i64>,
-    owners: HashMap<String, Vec<i64>>,
+    /// What is noted of the block already.
+    noted: HashSet<i64>,
+    /// Keys and blocks that are not written yet.
+    unwritten: Vec<(i64, i64)>,
+    owners: HashMap<StreamId, Owner>,
+}
+
+/// What all events of a stream have in common.
+struct Owner {
+    project: String,
+    keys: Vec<i64>,
 }
 
 impl Writer {
-    /// Takes in an event that the other views have taken in.
-    pub(super) fn note(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
-        let stream = event.stream.as_str();
-        let mut keys = match self.owners.get(stream) {
-            Some(owner) => owner.clone(),
-            None => owner(db, stream)?,
-        };
-        if keys.is_empty() {
-            return Ok(());
-        }
-        if !self.owners.contains_key(stream) {
+    /// Notes an event that the other views have taken in; whose it is, where a feed carries it.
+    pub(super) fn note(
+        &mut self,
+        db: &Connection,
+        event: &RecordedEvent,
+    ) -> rusqlite::Result<Option<&str>> {
+        if !self.owners.contains_key(&event.stream) {
+            let Some(owner) = owner(db, &event.stream)? else { return Ok(None) };
             if self.owners.len() >= OWNERS_MAX {
                 self.owners.clear();
             }
-            self.owners.insert(stream.to_owned(), keys.clone());
+            self.owners.insert(event.stream.clone(), owner);
         }
+        let Some(owner) = self.owners.get(&event.stream) else { return Ok(None) };
         let told = Told::by(event);
-        keys.push(Landmark::Type(&event.event_type).key());
+        let mut keys = vec![Landmark::Type(&event.event_type).key()];
         keys.extend(told.action.as_deref().map(|word| Landmark::Action(word).key()));
         keys.extend(told.status.as_deref().map(|word| Landmark::Status(word).key()));
         if let Some(caller) = &event.meta.caller {
@@ -135,42 +141,56 @@ impl Writer {
         let block = block_of(event.position);
         if self.block != block {
             self.block = block;
-            self.written.clear();
+            self.noted.clear();
         }
-        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO landmarks VALUES (?1, ?2)")?;
-        for key in keys {
-            if self.written.insert(key) {
-                insert.execute([key, block])?;
+        for &key in owner.keys.iter().chain(&keys) {
+            if self.noted.insert(key) {
+                self.unwritten.push((key, block));
             }
+        }
+        Ok(Some(&owner.project))
+    }
+
+    /// Writes what was noted, in the order of the table: its keys lie anywhere, and each page of it
+    /// is written once.
+    pub(super) fn write(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        self.unwritten.sort_unstable();
+        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO landmarks VALUES (?1, ?2)")?;
+        for (key, block) in self.unwritten.drain(..) {
+            insert.execute([key, block])?;
         }
         Ok(())
     }
 }
 
-/// What all events of a stream have in common; nothing for streams that no feed carries.
-fn owner(db: &Connection, stream: &str) -> rusqlite::Result<Vec<i64>> {
-    let Some((kind, id)) = stream.split_once('-') else { return Ok(Vec::new()) };
+/// Whose a stream is; nobody's, where no feed carries it.
+fn owner(db: &Connection, stream: &StreamId) -> rusqlite::Result<Option<Owner>> {
+    let Some((kind, id)) = stream.as_str().split_once('-') else { return Ok(None) };
     let query = match kind {
-        "project" => return Ok(vec![Landmark::Project(&ProjectId(id.to_owned())).key()]),
+        "project" => {
+            let keys = vec![Landmark::Project(&ProjectId(id.to_owned())).key()];
+            return Ok(Some(Owner { project: id.to_owned(), keys }));
+        }
         "stack" => "SELECT project, id, root, NULL FROM stacks WHERE id = ?1",
         "resource" => {
             "SELECT s.project, s.id, s.root, r.name FROM resources r \
              JOIN stacks s ON s.number = r.stack WHERE r.id = ?1"
         }
-        _ => return Ok(Vec::new()),
+        _ => return Ok(None),
     };
-    let Ok(id) = Uuid::try_parse(id) else { return Ok(Vec::new()) };
+    let Ok(id) = Uuid::try_parse(id) else { return Ok(None) };
     let found = db.prepare_cached(query)?.query_row([bytes(id)], |row| {
+        let project = ProjectId(row.get(0)?);
         let mut keys = vec![
-            Landmark::Project(&ProjectId(row.get(0)?)).key(),
+            Landmark::Project(&project).key(),
             Landmark::Stack(StackId(uuid(row, 1)?)).key(),
             Landmark::Tree(StackId(uuid(row, 2)?)).key(),
         ];
         let name: Option<String> = row.get(3)?;
         keys.extend(name.map(|name| Landmark::Resource(&name).key()));
-        Ok(keys)
+        Ok(Owner { project: project.0, keys })
     });
-    Ok(found.optional()?.unwrap_or_default())
+    found.optional()
 }
 
 fn block_of(position: Position) -> i64 {

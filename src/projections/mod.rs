@@ -5,6 +5,7 @@
 //! anew. No secret enters it: sealed leaves stay sealed.
 
 mod alarms;
+mod batch;
 mod columns;
 mod differences;
 mod error;

@@ -9,10 +9,11 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, Rows, Statement};
 use uuid::Uuid;
 
+use super::batch::Batch;
 use super::columns::uuid;
 use super::error::ViewError;
+use super::landmarks;
 use super::store::{self, Checkpoint, Place};
-use super::{landmarks, runner, written};
 use crate::events::log::{EventLog, Filter};
 use crate::events::{Position, PurgeEvent, RecordedEvent};
 use crate::model::{ResourceId, StackId};
@@ -61,18 +62,13 @@ pub async fn refold(
         let page = log.read_all(after, &Filter::default(), PAGE_EVENTS).await?;
         let Some(last) = page.last() else { break };
         after = last.position;
-        let transaction = fresh.transaction()?;
-        let mut sums = written::Batch::default();
+        let mut batch = Batch::begin(&mut fresh, &mut landmarks)?;
         for event in page.iter().take_while(|event| event.position <= end) {
             see(event);
-            runner::apply(&transaction, event)?;
-            sums.count(&transaction, event)?;
-            landmarks.note(&transaction, event)?;
-            has_purged |= event.stream.kind() == "purge";
+            batch.take(event)?;
             events += 1;
         }
-        sums.write(&transaction)?;
-        transaction.commit()?;
+        has_purged |= batch.commit()?.has_purged;
     }
     let differences = match &kept {
         Some((kept, _)) => {
@@ -190,7 +186,8 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<Table>> {
             .query_map([&name], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
         columns.sort_by_key(|(place, _)| if *place == 0 { i64::MAX } else { *place });
-        let keys = columns.iter().filter(|(place, _)| *place > 0).count();
+        // A table without a primary key has its unique id first.
+        let keys = columns.iter().filter(|(place, _)| *place > 0).count().max(1);
         Ok(Table { name, keys, columns: columns.into_iter().map(|(_, name)| name).collect() })
     };
     names.into_iter().map(table).collect()

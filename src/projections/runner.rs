@@ -9,19 +9,20 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinError, JoinHandle};
-use uuid::Uuid;
 
+use super::batch::{Batch, Taken};
 use super::error::ViewError;
+use super::landmarks;
 use super::store::{self, Checkpoint, Place, Readers};
-use super::{alarms, landmarks, metrics, purged, resources, software, stacks, webhooks, written};
 use crate::events::log::{EventLog, Filter, LogError};
-use crate::events::{Position, ProjectEvent, RecordedEvent};
-use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, StackId};
+use crate::events::{Position, RecordedEvent};
 
 /// The most events of one transaction: what happens is soon visible.
 const BATCH_MAX_EVENTS: usize = 1_024;
-/// The same while the views catch up: pages of the file are written less often.
+/// How many events are read at once while the views catch up.
 const PAGE_EVENTS: usize = 8_192;
+/// How many such pages one transaction takes in: pages of the file are written less often.
+const CATCH_UP_PAGES: usize = 8;
 /// The pause before views that could not be written are tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -143,6 +144,8 @@ async fn keep(
         tracing::warn!(position = %checkpoint.position, "the views are of another log and made anew");
         return Ok(None);
     }
+    // They may have been left while they were made.
+    store::index(&db)?;
     Ok(Some((db, checkpoint)))
 }
 
@@ -179,15 +182,27 @@ impl Writer<'_> {
         let mut reached = from;
         let mut ahead = read_ahead(log, reached);
         store::keep_in_memory(&self.db, store::CATCH_UP_CACHE_KIB)?;
-        loop {
-            let page = ahead.await.map_err(reader_stopped)??;
-            let Some(last) = page.last() else { break };
-            reached = last.position;
-            ahead = read_ahead(log, reached);
-            self.take(&page)?;
-            // Whoever ends the runner is heard between pages.
-            tokio::task::yield_now().await;
+        let mut is_behind = true;
+        while is_behind {
+            let mut batch = Batch::begin(&mut self.db, &mut self.landmarks)?;
+            for _ in 0..CATCH_UP_PAGES {
+                let page = ahead.await.map_err(reader_stopped)??;
+                reached = page.last().map_or(reached, |last| last.position);
+                ahead = read_ahead(log, reached);
+                for event in &page {
+                    batch.take(event)?;
+                }
+                is_behind = !page.is_empty();
+                if !is_behind {
+                    break;
+                }
+                // Whoever ends the runner is heard between pages.
+                tokio::task::yield_now().await;
+            }
+            let taken = batch.commit()?;
+            self.has_taken(&taken);
         }
+        store::index(&self.db)?;
         store::keep_in_memory(&self.db, store::CACHE_KIB)?;
         Ok(reached)
     }
@@ -206,28 +221,21 @@ impl Writer<'_> {
                 continue;
             };
             let Some(batch) = batch else { return Ok(()) };
-            let batch: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
-            self.take(&batch)?;
+            let events: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
+            let mut batch = Batch::begin(&mut self.db, &mut self.landmarks)?;
+            for event in &events {
+                batch.take(event)?;
+            }
+            let taken = batch.commit()?;
+            self.has_taken(&taken);
         }
     }
 
-    /// Takes in a batch as one.
-    fn take(&mut self, batch: &[Arc<RecordedEvent>]) -> Result<(), ViewError> {
-        let Some(last) = batch.last() else { return Ok(()) };
-        let transaction = self.db.transaction()?;
-        let mut sums = written::Batch::default();
-        for event in batch {
-            apply(&transaction, event)?;
-            sums.count(&transaction, event)?;
-            self.landmarks.note(&transaction, event)?;
+    fn has_taken(&mut self, taken: &Taken) {
+        if let Some(reached) = taken.reached {
+            self.passed.send_replace(reached);
         }
-        sums.write(&transaction)?;
-        let reached = Checkpoint { position: last.position, hash: last.hash };
-        store::move_checkpoint(&transaction, &reached)?;
-        transaction.commit()?;
-        self.passed.send_replace(reached.position);
-        self.has_spare |= batch.iter().any(|event| event.stream.kind() == "purge");
-        Ok(())
+        self.has_spare |= taken.has_purged;
     }
 }
 
@@ -243,48 +251,6 @@ fn read_ahead(
     let log = Arc::clone(log);
     tokio::task::spawn_blocking(move || {
         Handle::current().block_on(log.read_all(after, &Filter::default(), PAGE_EVENTS))
-    })
-}
-
-/// Takes in one event. One that cannot be read is passed over: the others still count.
-pub(super) fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
-    let Some((kind, id)) = event.stream.as_str().split_once('-') else { return Ok(()) };
-    let taken = match (kind, Uuid::try_parse(id)) {
-        ("stack", Ok(id)) => {
-            event.decode().map(|body| stacks::apply(db, StackId(id), event, &body))
-        }
-        ("resource", Ok(id)) => {
-            event.decode().map(|body| resources::apply(db, ResourceId(id), event, &body))
-        }
-        ("project", _) => {
-            let project = ProjectId(id.to_owned());
-            let taken = |body: ProjectEvent| {
-                webhooks::apply(db, &project, event, &body).map_err(ViewError::from)
-            };
-            event.decode().map(taken)
-        }
-        ("config", Ok(id)) => {
-            event.decode().map(|body| software::apply_config(db, ConfigId(id), event, &body))
-        }
-        ("deployment", Ok(id)) => {
-            let id = DeploymentId(id);
-            event.decode().map(|body| software::apply_deployment(db, id, event, &body))
-        }
-        ("alarm", Ok(id)) => {
-            let taken =
-                |body| alarms::apply(db, AlarmId(id), event, &body).map_err(ViewError::from);
-            event.decode().map(taken)
-        }
-        ("metrics", _) => {
-            let taken = |body| metrics::apply(db, event, &body).map_err(ViewError::from);
-            event.decode().map(taken)
-        }
-        ("purge", _) => event.decode().map(|body| purged::apply(db, &body)),
-        _ => return Ok(()),
-    };
-    taken.unwrap_or_else(|error| {
-        tracing::error!(position = %event.position, %error, "an event cannot be read");
-        Ok(())
     })
 }
 

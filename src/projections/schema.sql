@@ -1,4 +1,5 @@
 -- The read models. Disposable: a change here moves SCHEMA_VERSION, and the log fills them anew.
+-- Indexes that only reads use are in indexes.sql.
 CREATE TABLE meta (
     schema   INTEGER NOT NULL,
     position INTEGER NOT NULL, -- the last event that these views contain
@@ -30,15 +31,6 @@ CREATE TABLE stacks (
     position         INTEGER NOT NULL,    -- of the last event of its stream that changed something
     looked_at        INTEGER              -- when its schedule had it compared with the cloud last
 );
-CREATE INDEX stacks_alive ON stacks (project, number) WHERE deleted_at IS NULL;
-CREATE INDEX stacks_listed ON stacks (project, number) WHERE deleted_at IS NULL AND parent IS NULL;
-CREATE INDEX stacks_of_root ON stacks (root);
-CREATE INDEX stacks_of_users ON stacks (user_project) WHERE user_project IS NOT NULL;
-CREATE INDEX stacks_alive_anywhere ON stacks (number) WHERE deleted_at IS NULL;
-CREATE INDEX stacks_by_name ON stacks (project, name) WHERE deleted_at IS NULL;
-CREATE INDEX stacks_ever_named ON stacks (name);
-CREATE INDEX stacks_unsettled ON stacks (number) WHERE status = 'IN_PROGRESS';
-CREATE INDEX stacks_failed ON stacks (number) WHERE status = 'FAILED';
 
 -- What living stacks are found and counted by without a look at each; the triggers keep it.
 CREATE TABLE stack_tags (
@@ -47,8 +39,6 @@ CREATE TABLE stack_tags (
     stack   INTEGER NOT NULL,
     PRIMARY KEY (project, tag, stack)
 ) WITHOUT ROWID;
--- The schedules by which stacks are compared with the cloud.
-CREATE INDEX stack_schedules ON stack_tags (stack) WHERE substr(tag, 1, 19) = 'hearth:drift_every=';
 
 CREATE TABLE stack_counts (
     project TEXT PRIMARY KEY,
@@ -121,7 +111,7 @@ CREATE TABLE snapshots (
 CREATE INDEX snapshots_of_stack ON snapshots (stack, place);
 
 CREATE TABLE resources (
-    id          BLOB PRIMARY KEY,         -- of the incarnation
+    id          BLOB NOT NULL UNIQUE,     -- of the incarnation; the rows are in the order of their making
     stack       INTEGER NOT NULL,
     name        TEXT NOT NULL,
     type        TEXT NOT NULL,
@@ -137,10 +127,9 @@ CREATE TABLE resources (
     definition  INTEGER,                  -- the position of the event that has it
     description TEXT NOT NULL,
     requires    TEXT NOT NULL             -- JSON array of names
-) WITHOUT ROWID;
+);
 CREATE INDEX resources_of_stack ON resources (stack, role, place);
 CREATE INDEX resources_by_name ON resources (stack, name);
-CREATE INDEX resources_by_physical_id ON resources (physical_id) WHERE physical_id IS NOT NULL;
 
 CREATE TABLE configs (
     number     INTEGER PRIMARY KEY,       -- in the order of creation

@@ -335,6 +335,7 @@ mod tests {
     fn stacks(count: u32) -> Connection {
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch(include_str!("schema.sql")).unwrap();
+        db.execute_batch(include_str!("indexes.sql")).unwrap();
         for number in 1..=count {
             let id = bytes(Uuid::from_u128(number.into()));
             let parent = (number % 7 == 3).then_some((id, "inner")).unzip();

@@ -29,7 +29,7 @@ const SPARE_PAGES: u32 = 1_000;
 pub(super) const CACHE_KIB: i64 = 2_048;
 
 /// The same for the one that writes while the views catch up with a long log.
-pub(super) const CATCH_UP_CACHE_KIB: i64 = 16_384;
+pub(super) const CATCH_UP_CACHE_KIB: i64 = 65_536;
 
 /// How many statements a connection keeps prepared.
 const STATEMENTS_KEPT: usize = 64;
@@ -152,6 +152,11 @@ pub(super) fn create(db: &mut Connection) -> Result<(), ViewError> {
     Ok(())
 }
 
+/// Makes the indexes that reads need, where they are not there yet.
+pub(super) fn index(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(include_str!("indexes.sql"))
+}
+
 /// Gives some of the pages that hold nothing back to the file system; whether there are more.
 pub(super) fn give_back(db: &Connection) -> rusqlite::Result<bool> {
     let spare = || db.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
@@ -243,6 +248,7 @@ impl Readers {
 pub(super) fn plan(query: &str) -> String {
     let mut db = Place::memory().open_to_write().unwrap();
     create(&mut db).unwrap();
+    index(&db).unwrap();
     let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
     let steps = explained.raw_query().mapped(|row| row.get::<_, String>(3));
     steps.collect::<Result<Vec<_>, _>>().unwrap().join("\n")

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::columns::bytes;
-use crate::events::{MetricEvent, RecordedEvent, StackEvent, StreamId};
+use crate::events::{MetricEvent, RecordedEvent, StackEvent};
 use crate::model::ProjectId;
 
 /// What an event takes in the log beside its body: who, when and because of what, its hash, and
@@ -17,41 +17,38 @@ const ENVELOPE_BYTES: u64 = 768;
 /// How long an hour is kept: those of a day, and the one that has begun.
 const HOURS_KEPT: i64 = 25;
 
-/// The sums of one batch, which are written once.
+/// The sums of one batch by project and hour, which are written once.
 #[derive(Default)]
-pub(super) struct Batch {
-    /// By project and hour.
-    sums: HashMap<(String, i64), u64>,
-    /// Whose the stacks and resources of the batch are; that does not change.
-    projects: HashMap<StreamId, String>,
-}
+pub(super) struct Sums(HashMap<(String, i64), u64>);
 
-impl Batch {
+impl Sums {
     /// Counts an event that the other views have taken in: one that ends a configuration or a
-    /// deployment is nobody's by then.
-    pub(super) fn count(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
-        let project = match self.projects.get(&event.stream) {
-            Some(project) => Some(project.clone()),
+    /// deployment is nobody's by then. Whose it is may be `known` already.
+    pub(super) fn count(
+        &mut self,
+        db: &Connection,
+        event: &RecordedEvent,
+        known: Option<&str>,
+    ) -> rusqlite::Result<()> {
+        let project = match known {
+            Some(project) => Some(project.to_owned()),
             None => project_of(db, event)?,
         };
         if let Some(project) = project {
-            if matches!(event.stream.kind(), "stack" | "resource") {
-                self.projects.entry(event.stream.clone()).or_insert_with(|| project.clone());
-            }
             let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
-            *self.sums.entry((project, hour(event.at))).or_default() += bytes;
+            *self.0.entry((project, hour(event.at))).or_default() += bytes;
         }
         Ok(())
     }
 
     /// Writes the sums, and forgets what is older than a day.
     pub(super) fn write(self, db: &Connection) -> rusqlite::Result<()> {
-        let Some(newest) = self.sums.keys().map(|(_, hour)| *hour).max() else { return Ok(()) };
+        let Some(newest) = self.0.keys().map(|(_, hour)| *hour).max() else { return Ok(()) };
         let mut add = db.prepare_cached(
             "INSERT INTO written (project, hour, bytes) VALUES (?1, ?2, ?3) \
              ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes",
         )?;
-        for ((project, hour), bytes) in self.sums {
+        for ((project, hour), bytes) in self.0 {
             add.execute(params![project, hour, i64::try_from(bytes).unwrap_or(i64::MAX)])?;
         }
         db.prepare_cached("DELETE FROM written WHERE hour <= ?1")?
@@ -88,14 +85,10 @@ fn source_bytes(event: &RecordedEvent) -> u64 {
     }
 }
 
+/// Whose an event is that no feed carries.
 fn project_of(db: &Connection, event: &RecordedEvent) -> rusqlite::Result<Option<String>> {
     let Some((kind, id)) = event.stream.as_str().split_once('-') else { return Ok(None) };
     let query = match kind {
-        "project" => return Ok(Some(id.to_owned())),
-        "stack" => "SELECT project FROM stacks WHERE id = ?1",
-        "resource" => {
-            "SELECT s.project FROM resources r JOIN stacks s ON s.number = r.stack WHERE r.id = ?1"
-        }
         "config" => "SELECT project FROM configs WHERE id = ?1",
         "deployment" => "SELECT project FROM deployments WHERE id = ?1",
         "alarm" => "SELECT project FROM alarms WHERE id = ?1",
@@ -120,7 +113,7 @@ mod tests {
         let now = DateTime::from_timestamp(1_000_000_000, 0).unwrap();
         let write = |hours_ago: i64, bytes: u64| {
             let sums = HashMap::from([(("p".to_owned(), hour(now) - hours_ago), bytes)]);
-            Batch { sums, ..Batch::default() }.write(&db).unwrap();
+            Sums(sums).write(&db).unwrap();
         };
         for (hours_ago, bytes) in [(30, 1), (24, 10), (23, 100), (0, 1000), (0, 10_000)] {
             write(hours_ago, bytes);

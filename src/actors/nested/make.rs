@@ -96,3 +96,65 @@ pub fn revise(
     let revise = source::revise(sealing, put, written, settings, trustor.clone())?;
     Ok(Revise { facade, ..revise })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::{given, given_in, group};
+    use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::events::log::MemoryLog;
+    use crate::events::master_key::MasterKey;
+    use crate::events::vault::Vault;
+
+    /// A stack beside, with a parameter that its own template does not hide.
+    fn beside(value: &Value) -> Value {
+        let inner = json!({ "heat_template_version": "2021-04-16",
+                            "parameters": { "p": { "type": "string" } } });
+        let properties = json!({ "template": inner.to_string(), "parameters": { "p": value } });
+        json!({ "parameters": { "hidden": { "type": "string", "hidden": true, "default": "x" } },
+                "resources": { "a": { "type": "OS::Heat::Stack", "properties": properties } } })
+    }
+
+    fn shown(template: &Value) -> Value {
+        let story = given_in(template);
+        let wanted = story.beat().wanted(story.sight().around(Default::default())).unwrap();
+        wanted.shown_parameters()["p"].clone()
+    }
+
+    #[test]
+    fn what_is_secret_as_a_property_is_secret_as_a_parameter_of_the_child() {
+        assert_eq!(shown(&beside(&"x".into())), "x");
+        assert_eq!(shown(&beside(&json!({ "get_param": "hidden" }))), "******");
+    }
+
+    #[test]
+    fn a_child_sees_of_its_resource_what_its_template_may_ask_for() {
+        let mut declared = group(1);
+        declared["metadata"] = json!({ "key": "value" });
+        declared["deletion_policy"] = "Retain".into();
+        let story = given(&declared);
+        let wanted = story.beat().wanted(story.sight().around(Default::default())).unwrap();
+        let facade = wanted.facade().unwrap();
+        assert_eq!(facade.metadata, json!({ "key": "value" }));
+        assert_eq!(facade.deletion_policy, "Retain");
+        assert_eq!(wanted.depth(), 1);
+    }
+
+    #[test]
+    fn a_child_goes_back_nowhere_by_itself_and_has_the_time_that_it_is_given() {
+        let clock = Arc::new(SimulatedClock::new(7));
+        let vault =
+            Vault::new(Arc::new(MemoryLog::new()), MasterKey::fresh(&*clock), clock.clone());
+        let story = given(&group(1));
+        let registry = story.parent.knowledge.registry.as_ref();
+        let clock: &dyn Clock = clock.as_ref();
+        let sealing = Sealing { registry, vault: &vault, clock, scope: "stack-a" };
+        let definition = story.beat().wanted(story.sight().around(Default::default())).unwrap();
+        let known = Arc::into_inner(crate::actors::stack::story::revise_to(definition).known);
+        let put = |_: &[u8]| BlobId("b".to_owned());
+        let trustor = Trustor::of("alice", Vec::new());
+        let revise = revise(&sealing, put, known.unwrap(), Some(5), &trustor).unwrap();
+        assert!(revise.settings.disable_rollback);
+        assert_eq!((revise.settings.timeout_mins, &revise.trustor), (Some(5), &trustor));
+    }
+}

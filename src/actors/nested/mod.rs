@@ -17,6 +17,8 @@ mod restart;
 mod scale;
 mod see;
 mod sight;
+#[cfg(test)]
+mod story;
 mod turn;
 
 use sha2::{Digest, Sha256};
@@ -41,7 +43,7 @@ use crate::resource_types::Subject;
 
 /// The child stack of a resource: it has one, for as long as it lives; another with each
 /// repetition of its create.
-pub(in crate::actors) fn child_of(resource: ResourceId, repetition: u32) -> StackId {
+pub fn child_of(resource: ResourceId, repetition: u32) -> StackId {
     StackId(derived(&[b"child", resource.0.as_bytes(), &repetition.to_be_bytes()]))
 }
 
@@ -78,4 +80,21 @@ fn derived(parts: &[&[u8]]) -> uuid::Uuid {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash.finalize()[..16]);
     uuid::Builder::from_random_bytes(bytes).into_uuid()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_physical_id_names_a_child_only_where_it_follows_from_the_resource_itself() {
+        let [resource, other] = [1, 2].map(|number| ResourceId(uuid::Uuid::from_u128(number)));
+        let named = |child: StackId| own_child(resource, Some(&child.to_string()));
+        assert_eq!(named(child_of(resource, 0)), Some(child_of(resource, 0)));
+        assert_eq!(named(child_of(resource, 7)), Some(child_of(resource, 7)));
+        assert_ne!(child_of(resource, 0), child_of(resource, 7));
+        assert_eq!(named(child_of(other, 0)), None);
+        assert_eq!(own_child(resource, Some("a name")), None);
+        assert_eq!(own_child(resource, None), None);
+    }
 }

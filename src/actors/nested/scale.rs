@@ -178,3 +178,82 @@ impl Beating<'_> {
         Ok(beat.scaled(&resize, &end, observed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::{Story, given_made, scaling_group};
+    use super::*;
+    use crate::model::Action;
+    use crate::resource_types::CapacityKind;
+
+    fn by(by: f64) -> Adjustment {
+        Adjustment {
+            group: "a".to_owned(),
+            by,
+            kind: CapacityKind::Change,
+            kind_name: "change_in_capacity".to_owned(),
+            step_min: None,
+            cooldown_secs: None,
+        }
+    }
+
+    fn size_after(story: &Story, change: f64) -> Option<Resize> {
+        let registry = &story.parent.knowledge.registry;
+        let resource = &story.resource.resource;
+        let driver = registry.driver("OS::Heat::AutoScalingGroup").unwrap();
+        let subject = Subject {
+            properties: resource.definition.clone().unwrap().properties,
+            ..Subject::default()
+        };
+        sized(&driver, &subject, &story.seen().unwrap(), &by(change))
+    }
+
+    #[test]
+    fn a_group_grows_no_further_than_it_may_and_is_left_where_it_is_there_already() {
+        let story = given_made(&scaling_group(1));
+        let resize = size_after(&story, 5.0).unwrap();
+        assert_eq!((resize.from, resize.to, resize.cooldown_secs), (1, 3, Some(60)));
+        assert_eq!(size_after(&story, -1.0), None);
+    }
+
+    #[test]
+    fn a_signal_asks_its_group_for_one_adjustment_however_often_it_is_carried_out() {
+        let signal = |number| CommandId(uuid::Uuid::from_u128(number));
+        assert_eq!(adjustment_of(signal(1), &by(1.0)).id, adjustment_of(signal(1), &by(2.0)).id);
+        assert_ne!(adjustment_of(signal(1), &by(1.0)).id, adjustment_of(signal(2), &by(1.0)).id);
+    }
+
+    #[test]
+    fn a_group_that_declines_is_no_failure_of_its_policy_and_one_that_fails_is() {
+        let declined = || Refusal::new("NoActionRequired", "not now");
+        for end in [Ok(Adjusted::Declined), Err(declined())] {
+            assert_eq!(adjusted(end).unwrap().said, SignalOutcome::default().said);
+        }
+        assert_eq!(adjusted(Ok(Adjusted::Made)).unwrap().said, Said::Details);
+        let failed = adjusted(Ok(Adjusted::Failed("boom".to_owned())));
+        assert_eq!(failed.unwrap_err().to_string(), "boom");
+        assert!(adjusted(Err(Refusal::validation("no"))).is_err());
+    }
+
+    #[test]
+    fn a_group_rests_after_a_change_of_its_size_and_not_after_a_failed_one() {
+        let made = given_made(&scaling_group(1));
+        let resize = size_after(&made, 1.0).unwrap();
+        let story = made.when_changed(&serde_json::json!({ "desired_capacity": 2 }));
+        let scaled = |status| {
+            let end = ChildEnd {
+                action: Action::Update,
+                status,
+                reason: "boom".to_owned(),
+                deleted: false,
+                reference: None,
+            };
+            story.beat().scaled(&resize, &end, JsonMap::new())
+        };
+        let (done, failed) = (scaled(Status::Complete), scaled(Status::Failed));
+        let ends = done.metadata["cooldown_end"].as_object().unwrap();
+        assert_eq!(ends.values().next().unwrap(), "change_in_capacity : 1");
+        assert!(!failed.metadata.contains_key("cooldown_end"));
+        assert_eq!(failed.in_child.unwrap().error.as_deref(), Some("boom"));
+    }
+}

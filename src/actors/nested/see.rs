@@ -207,3 +207,44 @@ async fn of_member(
     let secrets = resource.definition.as_ref().map(|it| resource.secrets(it));
     Some(taint_repeated(value, &secrets.unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::{Story, given_made, group};
+    use super::*;
+
+    fn own(story: &Story, seen: &Seen, wanted: &[&str]) -> Own {
+        let subject = Subject { name: Some("a".into()), ..Subject::default() };
+        let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
+        own_attributes(&story.driver, &subject, seen, &wanted)
+    }
+
+    #[test]
+    fn a_child_says_what_it_has_and_its_members_are_asked_for_the_rest() {
+        let story = given_made(&group(2));
+        let own = own(&story, &story.seen().unwrap(), &["refs", "output"]);
+        assert_eq!(own.values["refs"], serde_json::json!(["0", "1"]));
+        assert_eq!(own.missed, ["output"]);
+    }
+
+    #[test]
+    fn an_output_that_does_not_resolve_says_why() {
+        let story = given_made(&group(1));
+        let mut seen = story.seen().unwrap();
+        seen.child.failed_outputs.insert("ip".to_owned(), "no such thing".to_owned());
+        for wanted in ["ip", "Outputs.ip"] {
+            let failed = &own(&story, &seen, &[wanted]).values[FAILED_ATTRIBUTES];
+            assert_eq!(failed[wanted], "Error in a output ip: no such thing");
+        }
+    }
+
+    #[test]
+    fn no_attribute_of_a_child_that_cannot_be_asked_resolves() {
+        let story = given_made(&group(1));
+        let nested = story.driver.nests().unwrap();
+        let away = CloudError::Unanswered { url: "http://far".into(), reason: "closed".into() };
+        let why = away.to_string();
+        let values = far_attributes(nested, &Subject::default(), Err(away), &["refs".to_owned()]);
+        assert_eq!(values[FAILED_ATTRIBUTES]["refs"], why);
+    }
+}

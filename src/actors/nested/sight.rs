@@ -143,3 +143,66 @@ impl Used {
         Some(Self { resource })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::child_of;
+    use super::super::story::{given_made, group};
+    use super::*;
+    use crate::actors::resource::Outcome;
+    use crate::actors::stack::story::{Story, act, delete, given, reported, revise, update};
+    use crate::model::{Action, Status};
+
+    #[test]
+    fn a_stack_that_is_gone_is_not_seen_and_one_that_goes_is() {
+        let seen = |story: &Story| Seen::of(story.view(), &story.knowledge).is_some();
+        let story = given("net").when_all_are_done().when(delete());
+        assert!(seen(&story));
+        assert!(!seen(&story.when_all_are_done()));
+    }
+
+    #[test]
+    fn a_stack_with_what_a_replacement_has_left_is_not_healthy() {
+        let healthy = |story: &Story| Seen::of(story.view(), &story.knowledge).unwrap().is_healthy;
+        let made = given("net port:net").when_all_are_done();
+        assert!(healthy(&made));
+        let story = made.when(update(revise("net port:net")));
+        let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
+        let story = story.when_it_fails("port", "boom").when(act(Action::Check));
+        let story = story.when_all_are_done();
+        assert_eq!(story.stack.status, Status::Complete);
+        assert!(!healthy(&story));
+        let seen = Seen::of(story.view(), &story.knowledge).unwrap();
+        assert_eq!(seen.left_over.len(), 1);
+    }
+
+    #[test]
+    fn the_children_within_a_child_are_those_of_its_own_resources() {
+        let inner = group(1);
+        let properties = serde_json::json!({ "count": 1, "resource_def": inner });
+        let outer = serde_json::json!({
+            "type": "OS::Heat::ResourceGroup", "properties": properties });
+        let mut story = given_made(&outer);
+        let member = story.child.incarnations()["0"];
+        for (physical_id, within) in
+            [(child_of(member, 0), vec![child_of(member, 0)]), (StackId::default(), vec![])]
+        {
+            let mut report = story.child.report("0");
+            report.physical_id = Some(physical_id.to_string());
+            story.child = story.child.when(reported(report));
+            assert_eq!(story.seen().unwrap().within, within);
+        }
+    }
+
+    #[test]
+    fn an_action_has_the_time_of_the_revision_that_the_resource_is_of() {
+        let mut short = revise("net");
+        short.settings.timeout_mins = Some(5);
+        let story = given("net").when(update(short));
+        let timeout = |number| {
+            let parent = Parent::of(story.view(), StackRevision(number)).unwrap();
+            parent.timeout(Duration::from_secs(60))
+        };
+        assert_eq!((timeout(1), timeout(2)), (Duration::from_secs(60), Duration::from_secs(300)));
+    }
+}

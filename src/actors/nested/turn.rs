@@ -419,3 +419,6 @@ fn failure(end: &ChildEnd) -> Failure {
         _ => Failure::Child(end.reason.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

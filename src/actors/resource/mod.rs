@@ -9,7 +9,7 @@ mod report;
 mod rerun;
 mod state;
 #[cfg(test)]
-mod story;
+pub(super) mod story;
 mod subject;
 mod verdict;
 

@@ -7,29 +7,33 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use super::{
-    Act, CleanUp, Converge, Knowledge, Outcome, Resource, ResourceCommand, ResourceEffect,
-    StackIdentity, Working,
+    Act, Answered, BeatCall, CleanUp, Converge, Knowledge, Outcome, Resource, ResourceCommand,
+    ResourceEffect, StackIdentity, Working,
 };
 use crate::actors::shell::Aggregate;
 use crate::clock::{Clock, Moment, SimulatedClock};
-use crate::events::resource::Definition;
+use crate::events::resource::{ActionSettled, Definition, Step};
 use crate::events::{Event, ResourceEvent};
 use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, TraversalId, Trustor};
-use crate::resource_types::Registry;
+use crate::openstack::CloudError;
+use crate::resource_types::{Beat, Failure, Learned, Registry};
+
+/// More commands than any that a test sends leads to.
+const TURNS_MAX: usize = 100;
 
 /// A resource under test, and what its last command led to.
-pub(super) struct Story {
-    pub(super) resource: Resource,
+pub(in crate::actors) struct Story {
+    pub(in crate::actors) resource: Resource,
     log: Vec<(ResourceEvent, DateTime<Utc>)>,
-    working: Working,
-    pub(super) events: Vec<ResourceEvent>,
-    pub(super) effects: Vec<ResourceEffect>,
+    pub(in crate::actors) working: Working,
+    pub(in crate::actors) events: Vec<ResourceEvent>,
+    pub(in crate::actors) effects: Vec<ResourceEffect>,
     knowledge: Knowledge,
     clock: Arc<SimulatedClock>,
 }
 
 /// A resource that nothing has happened to.
-pub(super) fn given_nothing() -> Story {
+pub(in crate::actors) fn given_nothing() -> Story {
     let clock = Arc::new(SimulatedClock::new(7));
     let knowledge = Knowledge {
         registry: Arc::new(Registry::built_in().unwrap()),
@@ -43,13 +47,17 @@ pub(super) fn given_nothing() -> Story {
     Story { resource, log, working, events: Vec::new(), effects: Vec::new(), knowledge, clock }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "one kind is looked for")]
 impl Story {
     /// Sends a command and follows it to its end, as the shell does.
-    pub(super) fn when(mut self, command: ResourceCommand) -> Self {
+    pub(in crate::actors) fn when(mut self, command: ResourceCommand) -> Self {
         self.events.clear();
         self.effects.clear();
         let mut next = Some(command);
+        let mut turns = 0;
         while let Some(command) = next.take() {
+            turns += 1;
+            assert!(turns < TURNS_MAX, "a command follows itself");
             let clock = self.clock.clone();
             let moment = Moment::of(clock.as_ref());
             let decision =
@@ -61,20 +69,32 @@ impl Story {
         self
     }
 
+    /// The beat that is out comes back.
+    pub(in crate::actors) fn when_answered(self, result: Result<Beat, Failure>) -> Self {
+        let answered = Answered {
+            epoch: self.beat(),
+            result,
+            kept: None,
+            attributes: JsonMap::new(),
+            reality: None,
+        };
+        self.when(ResourceCommand::Answered(Box::new(answered)))
+    }
+
     /// Why a command is refused.
-    pub(super) fn refuses(&mut self, command: ResourceCommand) -> Refusal {
+    pub(in crate::actors) fn refuses(&mut self, command: ResourceCommand) -> Refusal {
         let moment = Moment::of(self.clock.as_ref());
         self.resource.decide(&mut self.working, command, &moment, &self.knowledge).err().unwrap()
     }
 
     /// Lets time pass.
-    pub(super) fn after(self, seconds: i64) -> Self {
+    pub(in crate::actors) fn after(self, seconds: i64) -> Self {
         self.clock.advance(chrono::TimeDelta::seconds(seconds));
         self
     }
 
     /// Forgets all but the log, and wakes up.
-    pub(super) fn when_woken(mut self) -> Self {
+    pub(in crate::actors) fn when_woken(mut self) -> Self {
         let (id, name) = (self.resource.id, self.resource.name.clone());
         self.resource = Resource::named(id, name);
         for (event, at) in &self.log {
@@ -99,33 +119,50 @@ impl Story {
     }
 
     /// What came of the newest task that is over.
-    pub(super) fn outcome(&self) -> Option<(TraversalId, Outcome)> {
+    pub(in crate::actors) fn outcome(&self) -> Option<(TraversalId, Outcome)> {
         self.resource.outcome_beside(&self.working).cloned()
     }
 
+    /// The beat that the last command has made.
+    pub(in crate::actors) fn call(&self) -> Option<&BeatCall> {
+        self.effects.iter().find_map(|effect| match effect {
+            ResourceEffect::Call(call) => Some(call.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// How the action ended with the last command.
+    pub(in crate::actors) fn settled(&self) -> &ActionSettled {
+        let settled = self.events.iter().find_map(|event| match event {
+            ResourceEvent::ActionSettled(settled) => Some(settled),
+            _ => None,
+        });
+        settled.unwrap_or_else(|| panic!("nothing ends with {:?}", self.told()))
+    }
+
     /// The names of the events that the last command led to.
-    pub(super) fn told(&self) -> Vec<&'static str> {
+    pub(in crate::actors) fn told(&self) -> Vec<&'static str> {
         self.events.iter().map(Event::event_type).collect()
     }
 
     /// What the stack is told.
-    pub(super) fn report(&self) -> super::Report {
+    pub(in crate::actors) fn report(&self) -> super::Report {
         self.resource.report(&self.working, &self.knowledge)
     }
 
     /// The number of the beat that is out.
-    pub(super) fn beat(&self) -> u64 {
+    pub(in crate::actors) fn beat(&self) -> u64 {
         self.working.epoch
     }
 }
 
 /// A traversal by its number.
-pub(super) fn traversal(number: u128) -> TraversalId {
+pub(in crate::actors) fn traversal(number: u128) -> TraversalId {
     TraversalId(uuid::Uuid::from_u128(number))
 }
 
 /// The command to bring the resource to the properties of a type.
-pub(super) fn converge(
+pub(in crate::actors) fn converge(
     number: u128,
     driver_type: &str,
     properties: serde_json::Value,
@@ -156,7 +193,7 @@ pub(super) fn converge(
 }
 
 /// The command to delete what there is.
-pub(super) fn clean_up(number: u128) -> ResourceCommand {
+pub(in crate::actors) fn clean_up(number: u128) -> ResourceCommand {
     let clean_up = CleanUp {
         traversal: traversal(number),
         stack: identity(),
@@ -171,7 +208,7 @@ pub(super) fn clean_up(number: u128) -> ResourceCommand {
 }
 
 /// A test resource with a value.
-pub(super) fn test_resource(number: u128, value: &str) -> ResourceCommand {
+pub(in crate::actors) fn test_resource(number: u128, value: &str) -> ResourceCommand {
     converge(number, "OS::Heat::TestResource", json!({ "value": value }))
 }
 
@@ -179,16 +216,54 @@ fn identity() -> StackIdentity {
     StackIdentity { id: Default::default(), name: "web".into(), project_id: "p".into() }
 }
 
-/// The same command of an environment with a hook.
-pub(super) fn hooked(mut command: ResourceCommand, hook: Hook) -> ResourceCommand {
+/// The same command with something else in it.
+pub(in crate::actors) fn with(
+    mut command: ResourceCommand,
+    change: impl FnOnce(&mut Converge),
+) -> ResourceCommand {
     if let ResourceCommand::Converge(converge) = &mut command {
-        converge.hooks.insert(hook);
+        change(converge);
     }
     command
 }
 
+/// The same command of an environment with a hook.
+pub(in crate::actors) fn hooked(command: ResourceCommand, hook: Hook) -> ResourceCommand {
+    with(command, |converge| {
+        converge.hooks.insert(hook);
+    })
+}
+
+/// The command to give the action up.
+pub(in crate::actors) fn cancel() -> ResourceCommand {
+    ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() }
+}
+
+/// The answer that an object has this id, and what comes next: a call that changes it, or a look.
+pub(in crate::actors) fn learned(id: &str, next: &str, mutates: bool) -> Result<Beat, Failure> {
+    let learned = Learned { physical_id: Some(id.to_owned()), ..Learned::default() };
+    Ok(Beat::Next { learned, next: Step { name: next.to_owned(), mutates, ..Step::default() } })
+}
+
+/// The answer that all is done.
+pub(in crate::actors) fn done() -> Result<Beat, Failure> {
+    Ok(Beat::Done { learned: Learned::default() })
+}
+
+/// The answer of a cloud that refuses a request.
+pub(in crate::actors) fn refused(class: &'static str, message: &str) -> Failure {
+    let (class, message) = (class.into(), message.to_owned());
+    CloudError::Answered { status: 400, class, message, retry_after: None }.into()
+}
+
+/// No answer: the connection broke off.
+pub(in crate::actors) fn lost() -> Failure {
+    let (url, reason) = ("http://cloud".to_owned(), "connection closed".to_owned());
+    CloudError::Unanswered { url, reason }.into()
+}
+
 /// The command to do something with the resource as it is.
-pub(super) fn act(number: u128, action: Action) -> ResourceCommand {
+pub(in crate::actors) fn act(number: u128, action: Action) -> ResourceCommand {
     ResourceCommand::Act(Box::new(Act {
         traversal: traversal(number),
         action,

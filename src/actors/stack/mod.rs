@@ -8,6 +8,8 @@ mod recover;
 mod reports;
 mod seen;
 mod state;
+#[cfg(test)]
+pub(super) mod story;
 mod values;
 mod view;
 

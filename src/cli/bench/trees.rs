@@ -116,7 +116,7 @@ async fn large(server: &Server, size: usize, repeats: usize) -> Result<Vec<Figur
             name: format!("memory with a stack of {size} resources"),
             value: server.resident_mib()?,
             unit: "MiB",
-            budget: Budget::AtMost(250.0),
+            budget: Budget::AtMost(200.0),
         },
     ])
 }

@@ -2,6 +2,7 @@
 //! stood then. The fold is the machines' own, so what it shows is what they decided on.
 
 mod calls;
+mod children;
 mod diff;
 mod state;
 mod step;
@@ -93,7 +94,7 @@ async fn replayed(arguments: &Arguments) -> Result<(), String> {
     let columns = live::columns();
     let text = match (&arguments.resource, &arguments.diff[..]) {
         (Some(resource), _) if arguments.calls => {
-            calls_of(arguments, &stack, resource, until, &histories)?
+            calls_of(arguments, &stack, resource, until, &histories).await?
         }
         (_, [from, to]) => {
             let mut diff = Diff::between(&histories, &stack, (*from, *to)).await?;
@@ -129,8 +130,9 @@ fn then_text(
     })
 }
 
-/// The calls of a resource; what is sealed is opened by the keys beside the log.
-fn calls_of(
+/// The calls of a resource, and its turns with the stacks that it stands for; what is sealed is opened
+/// by the keys beside the log.
+async fn calls_of(
     arguments: &Arguments,
     stack: &StackLog,
     resource: &str,
@@ -157,7 +159,9 @@ fn calls_of(
         }
     };
     let takes = |event: &RecordedEvent| until.is_none_or(|until| until.takes(event));
-    let beats = calls::replayed(stack, resource, takes, vault, &knowledge)?;
+    let mut beats = calls::replayed(stack, resource, takes, vault, &knowledge)?;
+    beats.extend(children::told(histories, stack, resource, takes).await?);
+    beats.sort_by_key(|beat| beat["position"].as_u64());
     Ok(match arguments.json {
         true => format!("{:#}", Value::Array(beats)),
         false => calls::as_text(&beats).trim_end().to_owned(),

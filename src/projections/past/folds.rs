@@ -13,8 +13,8 @@ use rusqlite::backup::Backup;
 use crate::events::log::EventLog;
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::StackId;
+use crate::projections::batch;
 use crate::projections::error::ViewError;
-use crate::projections::runner;
 use crate::projections::store::{self, Checkpoint, Place};
 
 /// What changes no view, and need not be read.
@@ -201,7 +201,7 @@ impl Tree {
             }
             let transaction = fold.db.transaction()?;
             for event in &rest[..count] {
-                runner::apply(&transaction, event)?;
+                batch::apply(&transaction, event)?;
             }
             transaction.commit()?;
             fold.taken += count;
@@ -224,6 +224,7 @@ impl Fold {
         let place = Place::memory();
         let mut db = place.open_to_write()?;
         store::create(&mut db)?;
+        store::index(&db)?;
         Ok(Fold { place, db, taken: 0 })
     }
 

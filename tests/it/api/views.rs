@@ -260,8 +260,16 @@ async fn lost_old_foreign_and_damaged_views_are_made_anew() {
     views.close().await;
     assert!(expected.contains("requires replacement"));
 
+    let indexes = |path: &std::path::Path| -> Vec<String> {
+        let db = rusqlite::Connection::open(path).unwrap();
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name";
+        let mut names = db.prepare(sql).unwrap();
+        names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let expected_indexes = indexes(&path);
+
     type Spoil = fn(&std::path::Path);
-    let spoil: [(&str, Spoil); 4] = [
+    let spoil: [(&str, Spoil); 5] = [
         ("kept", |_| {}),
         ("lost", |path| std::fs::remove_file(path).unwrap()),
         ("damaged", |path| {
@@ -275,12 +283,17 @@ async fn lost_old_foreign_and_damaged_views_are_made_anew() {
             let db = rusqlite::Connection::open(path).unwrap();
             db.execute_batch("UPDATE meta SET schema = 0; DROP TABLE resources;").unwrap();
         }),
+        ("cut off before all indexes were made", |path| {
+            let db = rusqlite::Connection::open(path).unwrap();
+            db.execute_batch("DROP INDEX stacks_by_name; DROP INDEX stacks_failed;").unwrap();
+        }),
     ];
     for (what, spoil) in spoil {
         spoil(&path);
         let views = opened(&path, &story.log).await;
         assert_eq!(told(&views, &stack).await, expected, "{what}");
         views.close().await;
+        assert_eq!(indexes(&path), expected_indexes, "{what}");
     }
 
     // Another log altogether: nothing of the former one is left.

@@ -173,6 +173,12 @@ fn a_history_in_a_file_is_read_as_the_log_is() {
     let inner = inner["physical_resource_id"].as_str().unwrap();
     let nested = desk.json(&format!("replay {inner} --file web.jsonl --json"));
     assert_eq!(nested["resources"][0]["resource_name"], "said");
+    let turns = desk.said("replay --file web.jsonl --resource inner --calls");
+    let turns: Vec<&str> =
+        turns.lines().filter_map(|line| Some(line.split_once("Z  ")?.1)).collect();
+    let expected = ["CREATE", "UPDATE"]
+        .map(|action| [format!("{action} tell the child"), format!("{action} await the child")]);
+    assert_eq!(turns, expected.concat());
     let calls = desk.said("replay --file web.jsonl --resource gone --calls");
     assert!(calls.contains("not replayed") || calls.contains("No answers"), "{calls}");
 

@@ -77,3 +77,88 @@ impl Resource {
 fn declined() -> Refusal {
     Refusal::new("NoActionRequired", "The group is not adjusted now.")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::command::ResourceCommand;
+    use crate::actors::resource::story::{
+        Story, converge, done, given_nothing, learned, test_resource,
+    };
+    use crate::model::JsonMap;
+    use crate::resource_types::{Adjustment, Beat, CapacityKind, Learned};
+
+    fn adjust(number: u128) -> ResourceCommand {
+        let adjustment = Adjustment {
+            group: "a".to_owned(),
+            by: 1.0,
+            kind: CapacityKind::Change,
+            kind_name: "change_in_capacity".to_owned(),
+            step_min: None,
+            cooldown_secs: None,
+        };
+        ResourceCommand::Adjust(Box::new(Adjust { id: id(number), adjustment }))
+    }
+
+    fn sized(number: u128, to: Option<usize>) -> ResourceCommand {
+        let kind = "change_in_capacity".to_owned();
+        let resize =
+            to.map(|to| Resize { from: 1, to, adjustment: 1.0, kind, cooldown_secs: None });
+        ResourceCommand::Sized { id: id(number), resize }
+    }
+
+    fn id(number: u128) -> CommandId {
+        CommandId(uuid::Uuid::from_u128(number))
+    }
+
+    fn creating() -> Story {
+        let resource = json!({ "type": "OS::Heat::TestResource" });
+        let properties = json!({ "min_size": 1, "max_size": 3, "resource": resource });
+        let group = converge(1, "OS::Heat::AutoScalingGroup", properties);
+        given_nothing().when(group).when_answered(learned("g1", "settle", false))
+    }
+
+    fn end(story: &Story, number: u128) -> Option<Adjusted> {
+        story.resource.adjusted(&story.working, id(number))
+    }
+
+    #[test]
+    fn an_adjustment_is_on_record_when_its_size_is_known_and_made_once() {
+        let story = creating().when_answered(done()).when(adjust(1));
+        assert!(story.told().is_empty());
+        assert!(matches!(story.effects[..], [ResourceEffect::Size { .. }]), "{:?}", story.effects);
+        let story = story.when(sized(1, Some(2)));
+        assert_eq!(story.told(), ["SignalTaken"]);
+        assert_eq!(end(&story, 1), None, "it is being made");
+        let story = story.when(sized(1, Some(2))).when(adjust(1));
+        assert!(story.told().is_empty() && story.effects.is_empty());
+    }
+
+    #[test]
+    fn a_group_that_has_the_size_already_is_left() {
+        let story = creating().when_answered(done()).when(adjust(1)).when(sized(1, None));
+        assert!(story.told().is_empty() && story.effects.is_empty());
+        assert_eq!(end(&story, 1), Some(Adjusted::Declined));
+    }
+
+    #[test]
+    fn a_group_that_is_at_work_being_adjusted_or_resting_is_not_adjusted() {
+        let until = json!({ "2026-01-01T00:01:00": "ExactCapacity : 1" });
+        let metadata = JsonMap::from_iter([("cooldown_end".to_owned(), until)]);
+        let learned = Learned { metadata, ..Learned::default() };
+        let rests = || creating().when_answered(Ok(Beat::Done { learned: learned.clone() }));
+        let adjusted = creating().when_answered(done()).when(adjust(1));
+        for mut story in [creating(), adjusted, rests().after(59)] {
+            assert_eq!(story.refuses(adjust(2)).class, "NoActionRequired");
+        }
+        assert_eq!(rests().after(60).when(adjust(2)).effects.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_group_is_refused() {
+        let refusal = given_nothing().when(test_resource(1, "x")).refuses(adjust(1));
+        assert_eq!(refusal.message, "The resource a is no group that can be scaled.");
+    }
+}

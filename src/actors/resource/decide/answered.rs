@@ -203,56 +203,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::actors::resource::story::{Story, converge, given_nothing};
-    use crate::actors::resource::{ResourceCommand, ResourceEffect};
+    use crate::actors::resource::ResourceCommand;
+    use crate::actors::resource::story::{
+        Story, cancel, clean_up, converge, done, given_nothing, learned, lost, refused,
+    };
     use crate::model::Status;
-    use crate::openstack::CloudError;
     use crate::resource_types::Attempt;
 
     fn creating() -> Story {
         given_nothing().when(converge(1, "OS::Neutron::Net", json!({})))
     }
 
-    fn answer(story: Story, result: Result<Beat, Failure>) -> Story {
-        let answered = Answered {
-            epoch: story.beat(),
-            result,
-            kept: None,
-            attributes: JsonMap::new(),
-            reality: None,
-        };
-        story.when(ResourceCommand::Answered(Box::new(answered)))
-    }
-
-    fn lost() -> Failure {
-        let (url, reason) = ("http://cloud".to_owned(), "connection closed".to_owned());
-        CloudError::Unanswered { url, reason }.into()
-    }
-
-    fn refused(class: &'static str, message: &str) -> Failure {
-        let (class, message) = (class.into(), message.to_owned());
-        CloudError::Answered { status: 400, class, message, retry_after: None }.into()
-    }
-
     fn attempt(story: &Story) -> Option<Attempt> {
-        story.effects.iter().find_map(|effect| {
-            if let ResourceEffect::Call(call) = effect { Some(call.attempt) } else { None }
-        })
+        story.call().map(|call| call.attempt)
     }
 
-    fn step(story: &Story) -> Option<String> {
-        story.effects.iter().find_map(|effect| {
-            if let ResourceEffect::Call(call) = effect {
-                Some(call.step.name.clone())
-            } else {
-                None
-            }
-        })
+    fn step(story: &Story) -> Option<&str> {
+        story.call().map(|call| call.step.name.as_str())
     }
 
     #[test]
     fn a_lost_reply_is_looked_for_before_the_call_is_made_again() {
-        let story = answer(creating(), Err(lost()));
+        let story = creating().when_answered(Err(lost()));
         assert_eq!(story.told(), ["CallRetried"]);
         let epoch = story.beat();
         let story = story.after(10).when(ResourceCommand::Due { epoch });
@@ -262,13 +234,13 @@ mod tests {
     #[test]
     fn a_search_that_fails_transiently_is_made_again() {
         let busy = || Failure::Silent("not now".to_owned());
-        let story = answer(creating(), Err(lost()));
+        let story = creating().when_answered(Err(lost()));
         let epoch = story.beat();
-        let story = answer(story.after(10).when(ResourceCommand::Due { epoch }), Err(busy()));
+        let story = story.after(10).when(ResourceCommand::Due { epoch }).when_answered(Err(busy()));
         let epoch = story.beat();
         let story = story.after(10).when(ResourceCommand::Due { epoch });
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
-        let refused = answer(story, Err(refused("Forbidden", "no")));
+        let refused = story.when_answered(Err(refused("Forbidden", "no")));
         assert!(refused.resource.is_open);
     }
 
@@ -299,35 +271,30 @@ mod tests {
 
     #[test]
     fn a_final_error_fails_the_resource_in_the_clouds_words() {
-        let story = answer(creating(), Err(refused("BadRequest", "no such thing")));
+        let story = creating().when_answered(Err(refused("BadRequest", "no such thing")));
         assert_eq!(story.resource.reason, "BadRequest: resources.a: no such thing");
         assert_eq!(story.resource.status, Status::Failed);
     }
 
     #[test]
     fn a_cancel_awaits_the_call_that_is_out_and_keeps_what_it_made() {
-        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
-        let story = creating().when(cancel);
+        let story = creating().when(cancel());
         assert!(story.told().is_empty());
-        let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
-        let story = answer(story, Ok(Beat::Next { learned, next: Default::default() }));
+        let story = story.when_answered(learned("n1", "ready", false));
         assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
         assert_eq!(story.resource.reason, "CREATE aborted (user triggered cancel)");
     }
 
     #[test]
     fn what_a_given_up_call_made_is_found_and_deleted() {
-        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
-        let story = answer(creating().when(cancel), Err(lost()));
+        let story = creating().when(cancel()).when_answered(Err(lost()));
         assert!(story.resource.is_open);
-        let story = story.after(4).when(crate::actors::resource::story::clean_up(2));
+        let story = story.after(4).when(clean_up(2));
         assert_eq!(step(&story), None, "the call may still be carried out");
         let epoch = story.beat();
         let story = story.after(6).when(ResourceCommand::Due { epoch });
-        assert_eq!(step(&story).as_deref(), Some("find"));
-        let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
-        let next = Step { name: "delete".to_owned(), mutates: true, ..Step::default() };
-        let story = answer(story, Ok(Beat::Next { learned, next }));
+        assert_eq!(step(&story), Some("find"));
+        let story = story.when_answered(learned("n1", "delete", true));
         assert_eq!(story.told(), ["CallAnswered", "CallIntended"]);
         assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
     }
@@ -339,12 +306,10 @@ mod tests {
             Ok(Beat::Next { learned: Learned::default(), next })
         };
         let deployment = converge(1, "OS::Heat::SoftwareDeployment", json!({}));
-        let story = answer(given_nothing().when(deployment), next("deploy", true));
-        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
-        let clean_up = crate::actors::resource::story::clean_up(2);
-        let story = answer(story.when(cancel).when(clean_up), next("wait", false));
-        assert_eq!(step(&story).as_deref(), Some("give_up"));
-        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        let story = given_nothing().when(deployment).when_answered(next("deploy", true));
+        let story = story.when(cancel()).when(clean_up(2)).when_answered(next("wait", false));
+        assert_eq!(step(&story), Some("give_up"));
+        let story = story.when_answered(done());
         assert_eq!(story.told(), ["ActionSettled", "ActionStarted", "ActionSettled"]);
         assert_eq!(
             (story.resource.action, story.resource.status),

@@ -15,7 +15,9 @@ use crate::resource_types::{Attempt, Work};
 impl Decider<'_> {
     pub(in crate::actors::resource) fn cancel(&mut self, reason: String) -> Decision<Resource> {
         if !self.in_progress() {
-            return self.leave_hook(false);
+            let mut decision = self.leave_hook(false);
+            decision.effects.extend(self.leave_look());
+            return decision;
         }
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();
@@ -46,13 +48,16 @@ impl Decider<'_> {
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();
         }
+        decision.effects.extend(self.leave_look());
+        decision
+    }
+
+    /// Nobody wants any more what a look is taken for: it decides nothing when it comes back.
+    fn leave_look(&mut self) -> Option<ResourceEffect> {
         let looking = self.working.looking.take().map(|it| it.traversal);
         let checking = self.working.checking.take().map(|it| it.traversal);
-        if let Some(traversal) = looking.or(checking) {
-            self.working.dropped = Some(traversal);
-            decision.effects.push(ResourceEffect::Report);
-        }
-        decision
+        self.working.dropped = Some(looking.or(checking)?);
+        Some(ResourceEffect::Report)
     }
 
     /// The words for an action that was given up.
@@ -107,5 +112,91 @@ impl Decider<'_> {
             self.name,
         );
         self.cancel(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::actors::nested::child_of;
+    use crate::actors::resource::command::{Outcome, ResourceCommand, ResourceEffect};
+    use crate::actors::resource::story::{
+        Story, cancel, converge, done, given_nothing, learned, refused, test_resource, traversal,
+    };
+
+    fn creating() -> Story {
+        given_nothing().when(converge(1, "OS::Neutron::Net", json!({})))
+    }
+
+    #[test]
+    fn between_two_calls_an_action_ends_at_once_and_keeps_what_it_made() {
+        let story = creating().when_answered(learned("n1", "ready", false)).when(cancel());
+        assert_eq!(story.told(), ["ActionSettled"]);
+        assert_eq!(story.settled().reason, "CREATE aborted (user triggered cancel)");
+        assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
+        assert!(!story.resource.is_open);
+    }
+
+    #[test]
+    fn what_was_to_follow_is_given_up_with_the_action_and_its_stack_hears_of_that() {
+        let story = creating().when(converge(2, "OS::Neutron::Net", json!({}))).when(cancel());
+        assert_eq!(story.report().dropped, Some(traversal(2)));
+        let story = story.when_answered(learned("n1", "ready", false));
+        assert_eq!(story.told(), ["ActionSettled"]);
+    }
+
+    #[test]
+    fn what_has_ended_is_not_ended_again() {
+        let story = given_nothing().when(test_resource(1, "x")).when(cancel());
+        assert!(story.told().is_empty() && story.effects.is_empty());
+    }
+
+    #[test]
+    fn a_resource_that_is_to_begin_nothing_ends_what_it_is_at() {
+        let story = creating().when(converge(2, "OS::Neutron::Net", json!({})));
+        let story = story.when(ResourceCommand::BeginNothing);
+        assert!(story.told().is_empty());
+        assert_eq!(story.report().dropped, Some(traversal(2)));
+        let story = story.when_answered(done());
+        assert_eq!(story.told(), ["ActionSettled"]);
+        assert_eq!(story.outcome(), Some((traversal(1), Outcome::Converged)));
+    }
+
+    #[test]
+    fn a_look_that_is_given_up_decides_nothing_any_more() {
+        for end in [ResourceCommand::BeginNothing, cancel(), ResourceCommand::TimeOut] {
+            let failed = creating().when_answered(Err(refused("BadRequest", "no")));
+            let story = failed.when(converge(2, "OS::Neutron::Net", json!({})));
+            assert!(matches!(story.effects[..], [ResourceEffect::SeeFailed { .. }]));
+            let epoch = story.beat();
+            let story = story.when(end);
+            assert_eq!(story.report().dropped, Some(traversal(2)));
+            assert!(matches!(story.effects[..], [ResourceEffect::Report]));
+            let story = story.when(ResourceCommand::FailedSeen { epoch, replace: false });
+            assert!(story.told().is_empty() && story.effects.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_child_stack_that_was_told_to_begin_is_halted_with_its_resource() {
+        let group = json!({ "count": 1, "resource_def": { "type": "OS::Heat::TestResource" } });
+        let story = given_nothing().when(converge(1, "OS::Heat::ResourceGroup", group));
+        let child = child_of(story.resource.id, 0);
+        let story = story.when(cancel());
+        assert!(story.effects.is_empty(), "the child may not have heard of it yet");
+        let story = story.when_answered(learned(&child.to_string(), "settle", false));
+        assert_eq!(story.told(), ["ActionSettled"]);
+        let halts = |effect: &ResourceEffect| matches!(effect, ResourceEffect::HaltChild { child: halted } if *halted == child);
+        assert!(story.effects.iter().any(halts), "{:?}", story.effects);
+    }
+
+    #[test]
+    fn a_resource_whose_stack_has_no_more_time_says_which_task_that_was() {
+        let story = creating().when_answered(learned("n1", "ready", false));
+        let story = story.when(ResourceCommand::TimeOut);
+        let stack = story.resource.stack.as_ref().unwrap().id;
+        let task = format!("Task create from Net \"a\" Stack \"web\" [{stack}] Timed out");
+        assert_eq!(story.settled().reason, format!("CREATE aborted ({task})"));
     }
 }

@@ -78,3 +78,73 @@ impl Decider<'_> {
         Decision::record(UpdateRefused { traversal, reason }).and_do(ResourceEffect::Report)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::command::ResourceCommand;
+    use crate::actors::resource::story::{
+        converge, done, given_nothing, learned, test_resource, traversal, with,
+    };
+
+    #[test]
+    fn a_change_that_the_environment_restricts_fails_and_changes_nothing() {
+        let changed = json!({ "value": "y", "update_replace": true });
+        let replaced = converge(2, "OS::Heat::TestResource", changed);
+        for (command, word) in [(test_resource(2, "y"), "update"), (replaced, "replace")] {
+            let restricted = with(command, |converge| {
+                converge.restricted.insert(word.to_owned());
+            });
+            let story = given_nothing().when(test_resource(1, "x")).when(restricted);
+            assert_eq!(story.told(), ["UpdateRefused"]);
+            let reason = format!(
+                "ResourceActionRestricted: resources.a: {word} is restricted for resource."
+            );
+            let failed = Outcome::Failed { action: Action::Update, reason };
+            assert_eq!(story.outcome(), Some((traversal(2), failed)));
+            let stands = (story.resource.action, story.resource.status);
+            assert_eq!(stands, (Action::Create, Status::Complete));
+        }
+    }
+
+    #[test]
+    fn what_no_update_touches_is_healthy_again_with_the_next_one() {
+        let retired = |number| converge(number, "OS::Monasca::Notification", json!({}));
+        let unhealthy = ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
+        let story = given_nothing().when(retired(1)).when(unhealthy).when(retired(2));
+        assert_eq!(story.told(), ["ActionSettled"]);
+        assert_eq!(story.settled().status, Status::Complete);
+        let reason = "Update status to COMPLETE for FAILED resource neither update nor replace.";
+        assert_eq!(story.settled().reason, reason);
+    }
+
+    #[test]
+    fn what_may_be_the_same_by_another_name_is_looked_at_before_it_is_replaced() {
+        let port =
+            |number, network| converge(number, "OS::Neutron::Port", json!({ "network": network }));
+        let story = given_nothing().when(port(1, "net"));
+        let story = story.when_answered(learned("p1", "ready", false)).when_answered(done());
+        let story = story.when(port(2, "6d2c1f4e-0000-4000-8000-000000000001"));
+        assert_eq!(story.told(), ["ActionStarted"]);
+        assert!(!story.call().unwrap().step.mutates);
+    }
+
+    #[test]
+    fn what_is_somebody_elses_does_not_become_another() {
+        let external = |number, id: &str| {
+            with(converge(number, "OS::Neutron::Net", json!({})), |converge| {
+                converge.definition.as_mut().unwrap().external_id = Some(id.to_owned());
+            })
+        };
+        let story = given_nothing().when(external(1, "theirs"));
+        let story = story.when(external(2, "another"));
+        assert!(story.told().is_empty());
+        let Some((_, Outcome::Failed { reason, .. })) = story.outcome() else {
+            panic!("{:?}", story.outcome())
+        };
+        let words = "Update to property external_id of a (OS::Neutron::Net) is not supported.";
+        assert_eq!(reason, format!("NotSupported: resources.a: {words}"));
+    }
+}

@@ -129,3 +129,87 @@ impl Decider<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::command::{Outcome, ResourceCommand};
+    use crate::actors::resource::story::{
+        Story, converge, done, given_nothing, learned, refused, traversal, with,
+    };
+
+    fn net(number: u128, reads: &[&str]) -> ResourceCommand {
+        with(converge(number, "OS::Neutron::Net", json!({})), |converge| {
+            let definition = converge.definition.as_mut().unwrap();
+            definition.attributes = reads.iter().map(|&name| name.to_owned()).collect();
+        })
+    }
+
+    fn observed(story: Story, value: &str) -> Story {
+        let epoch = story.beat();
+        let attributes = JsonMap::from_iter([("status".to_owned(), value.into())]);
+        story.when(ResourceCommand::Observed { epoch, attributes })
+    }
+
+    #[test]
+    fn attributes_that_are_read_newly_are_looked_up_and_on_record_once() {
+        let made = given_nothing().when(net(1, &[])).when_answered(done());
+        let story = made.when(net(2, &["status"]));
+        let [ResourceEffect::Observe { wanted, .. }] = &story.effects[..] else {
+            panic!("{:?}", story.effects)
+        };
+        assert_eq!(wanted, &["status"]);
+        let story = observed(story, "ACTIVE");
+        assert_eq!(story.told(), ["AttributesObserved"]);
+        let story = story.when(net(3, &["status"]));
+        assert!(matches!(story.effects[..], [ResourceEffect::Report]), "{:?}", story.effects);
+        assert_eq!(story.resource.attributes["status"], "ACTIVE");
+    }
+
+    #[test]
+    fn whether_what_failed_goes_on_or_is_replaced_is_seen_first() {
+        let failed = || {
+            let story = given_nothing().when(net(1, &[]));
+            story.when_answered(Err(refused("BadRequest", "no"))).when(net(2, &[]))
+        };
+        let seen = |replace| {
+            let story = failed();
+            assert!(story.told().is_empty());
+            assert!(matches!(story.effects[..], [ResourceEffect::SeeFailed { .. }]));
+            let epoch = story.beat();
+            story.when(ResourceCommand::FailedSeen { epoch, replace })
+        };
+        assert_eq!(seen(true).outcome(), Some((traversal(2), Outcome::Replace)));
+        assert_eq!(seen(false).told()[0], "ActionStarted");
+    }
+
+    #[test]
+    fn a_look_that_a_newer_traversal_has_overtaken_decides_nothing() {
+        let story = given_nothing().when(net(1, &[]));
+        let story = story.when_answered(Err(refused("BadRequest", "no"))).when(net(2, &[]));
+        let epoch = story.beat();
+        let story = story.when(net(3, &[]));
+        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: true });
+        assert!(story.told().is_empty() && story.effects.is_empty());
+        let epoch = story.beat();
+        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: true });
+        assert_eq!(story.outcome(), Some((traversal(3), Outcome::Replace)));
+    }
+
+    #[test]
+    fn a_child_stack_is_updated_only_where_it_is_not_as_it_should_be() {
+        let properties =
+            json!({ "count": 1, "resource_def": { "type": "OS::Heat::TestResource" } });
+        let group = |number| converge(number, "OS::Heat::ResourceGroup", properties.clone());
+        for (differs, told) in [(false, vec![]), (true, vec!["ActionStarted"])] {
+            let story = given_nothing().when(group(1));
+            let story = story.when_answered(learned("g1", "settle", false)).when_answered(done());
+            let story = story.when(group(2));
+            assert!(matches!(story.effects[..], [ResourceEffect::SeeChild { .. }]));
+            let epoch = story.beat();
+            assert_eq!(story.when(ResourceCommand::ChildSeen { epoch, differs }).told(), told);
+        }
+    }
+}

@@ -274,3 +274,84 @@ impl Resource {
         REASON.shortened(mask_repeated(text, &self.secrets_beside_signals(&definition)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::story::{
+        Story, clean_up, converge, done, given_nothing, learned, refused, with,
+    };
+    use crate::resource_types::Beat;
+
+    fn net(number: u128) -> ResourceCommand {
+        converge(number, "OS::Neutron::Net", json!({}))
+    }
+
+    fn made(policy: &str) -> Story {
+        let command = with(net(1), |converge| {
+            converge.definition.as_mut().unwrap().deletion_policy = policy.to_owned();
+        });
+        let story = given_nothing().when(command);
+        story.when_answered(learned("n1", "ready", false)).when_answered(done())
+    }
+
+    #[test]
+    fn what_changes_the_cloud_is_on_record_before_it_leaves_and_a_look_is_not() {
+        let story = given_nothing().when(net(1));
+        assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
+        assert!(story.call().unwrap().step.mutates);
+        let story = story.when_answered(learned("n1", "ready", false));
+        assert_eq!(story.told(), ["CallAnswered"]);
+        assert_eq!(story.call().unwrap().step.name, "ready");
+        let story = story.when_answered(Ok(Beat::Wait { after: None }));
+        assert!(story.told().is_empty());
+    }
+
+    #[test]
+    fn the_object_of_a_resource_is_deleted_unless_its_policy_or_its_stack_leaves_it() {
+        let story = made("Delete").when(clean_up(2));
+        assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
+        let ResourceCommand::CleanUp(mut abandoned) = clean_up(2) else { panic!("no cleanup") };
+        abandoned.options.retains = true;
+        let abandoned = ResourceCommand::CleanUp(abandoned);
+        for story in [made("Retain").when(clean_up(2)), made("Delete").when(abandoned)] {
+            assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+            assert!(story.call().is_none());
+        }
+    }
+
+    #[test]
+    fn what_a_create_that_was_refused_has_not_made_is_deleted_without_a_call() {
+        let story = given_nothing().when(net(1)).when_answered(Err(refused("BadRequest", "no")));
+        let story = story.when(clean_up(2));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert!(story.call().is_none());
+    }
+
+    #[test]
+    fn a_deletion_whose_answer_was_lost_is_made_again_without_a_rest() {
+        let story = made("Delete").when(clean_up(2)).when_woken();
+        assert_eq!(story.told(), ["CallIntended"]);
+        assert_eq!(story.call().unwrap().attempt, Attempt::Unanswered);
+    }
+
+    #[test]
+    fn a_pause_that_something_else_has_ended_makes_no_beat() {
+        let story = given_nothing().when(net(1)).when_answered(learned("n1", "ready", false));
+        let story = story.when_answered(Ok(Beat::Wait { after: None }));
+        let epoch = story.beat();
+        let story = story.when(ResourceCommand::Due { epoch });
+        assert_eq!(story.call().unwrap().step.name, "ready");
+        let story = story.when(ResourceCommand::Due { epoch });
+        assert!(story.effects.is_empty());
+    }
+
+    #[test]
+    fn a_member_of_a_group_is_named_by_its_number() {
+        let command = with(net(1), |converge| converge.name = "0".into());
+        let story = given_nothing().when(command).when_answered(Err(refused("BadRequest", "no")));
+        assert_eq!(story.settled().reason, "BadRequest: resources[0]: no");
+    }
+}

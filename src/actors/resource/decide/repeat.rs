@@ -77,30 +77,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::actors::resource::story::{Story, act, converge, given_nothing};
-    use crate::actors::resource::{Answered, ResourceCommand};
-    use crate::model::JsonMap;
-    use crate::resource_types::{Beat, Learned};
-
-    fn answer(story: Story, result: Result<Beat, Failure>) -> Story {
-        let answered = Answered {
-            epoch: story.beat(),
-            result,
-            kept: None,
-            attributes: JsonMap::new(),
-            reality: None,
-        };
-        story.when(ResourceCommand::Answered(Box::new(answered)))
-    }
+    use crate::actors::resource::ResourceCommand;
+    use crate::actors::resource::story::{
+        Story, act, cancel, converge, done, given_nothing, learned,
+    };
 
     /// A network whose create was answered with an id, and then seen in error.
     fn in_error() -> Story {
         let story = given_nothing().when(converge(1, "OS::Neutron::Net", json!({})));
         assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
-        let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
-        let next = crate::events::resource::Step { name: "ready".to_owned(), ..Default::default() };
-        let story = answer(story, Ok(Beat::Next { learned, next }));
-        answer(story, Err(Failure::in_error("ERROR", "Unknown")))
+        let story = story.when_answered(learned("n1", "ready", false));
+        story.when_answered(Err(Failure::in_error("ERROR", "Unknown")))
     }
 
     #[test]
@@ -108,14 +95,14 @@ mod tests {
         let story = in_error();
         let wanted = ["ActionSettled", "CreateRepeated", "ActionStarted", "CallIntended"];
         assert_eq!(story.told(), wanted);
-        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        let story = story.when_answered(done());
         assert_eq!(story.told(), ["ActionSettled"]);
         assert!(matches!(story.effects[..], [ResourceEffect::Later { .. }]), "{:?}", story.effects);
         let epoch = story.beat();
         let story = story.when(ResourceCommand::Due { epoch });
         assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
         assert_eq!((story.resource.action, &story.resource.physical_id), (Action::Create, &None));
-        let story = answer(story, Err(Failure::in_error("ERROR", "Again")));
+        let story = story.when_answered(Err(Failure::in_error("ERROR", "Again")));
         assert_eq!(story.told(), ["ActionSettled"], "the limit of one repetition is reached");
         assert_eq!(story.resource.status, Status::Failed);
     }
@@ -123,12 +110,12 @@ mod tests {
     #[test]
     fn what_is_asked_for_meanwhile_waits_for_the_repeated_create() {
         let story = in_error().when(act(2, Action::Suspend));
-        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        let story = story.when_answered(done());
         assert_eq!(story.told(), ["ActionSettled"]);
         let epoch = story.beat();
         let story = story.when(ResourceCommand::Due { epoch });
         assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
-        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        let story = story.when_answered(done());
         assert_eq!(story.told(), ["ActionSettled", "ActionStarted", "ActionSettled"]);
         let state = (story.resource.action, story.resource.status);
         assert_eq!(state, (Action::Suspend, Status::Complete));
@@ -136,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_pause_survives_a_restart() {
-        let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
+        let story = in_error().when_answered(done());
         let story = story.when_woken();
         assert_eq!(story.told(), ["ActionStarted"]);
         assert_eq!(story.resource.action, Action::Create);
@@ -144,15 +131,14 @@ mod tests {
 
     #[test]
     fn a_pause_is_no_outcome() {
-        let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
+        let story = in_error().when_answered(done());
         assert_eq!(story.outcome(), None);
     }
 
     #[test]
     fn a_pause_ends_with_a_cancel() {
-        let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
-        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
-        let story = story.when(cancel);
+        let story = in_error().when_answered(done());
+        let story = story.when(cancel());
         assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
         assert_eq!(story.resource.reason, "CREATE aborted (user triggered cancel)");
         assert!(!story.resource.in_progress());

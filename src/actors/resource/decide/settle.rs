@@ -124,3 +124,75 @@ impl Decider<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::command::Outcome;
+    use crate::actors::resource::story::{
+        Story, converge, done, given_nothing, hooked, learned, lost, refused, test_resource,
+        traversal,
+    };
+    use crate::model::Hook;
+    use crate::model::taint::taint;
+
+    fn net(number: u128, name: &str) -> ResourceCommand {
+        converge(number, "OS::Neutron::Net", json!({ "name": name }))
+    }
+
+    fn updating() -> Story {
+        let story = given_nothing().when(net(1, "x"));
+        story.when_answered(learned("n1", "ready", false)).when_answered(done()).when(net(2, "y"))
+    }
+
+    #[test]
+    fn a_resource_that_waits_behind_its_action_has_not_converged_before_it_is_cleared() {
+        let story = given_nothing().when(hooked(test_resource(1, "x"), Hook::PostCreate));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled", "HookReached"]);
+        assert_eq!(story.report().outcome, None);
+        let hook = Hook::PostCreate.to_string();
+        let story = story.when(ResourceCommand::ClearHook { hook, shown: "{}".to_owned() });
+        assert_eq!(story.report().outcome, Some((traversal(1), Outcome::Converged)));
+    }
+
+    #[test]
+    fn an_update_that_was_refused_at_once_leaves_the_resource_as_it_was() {
+        let story = updating().when_answered(Err(refused("BadRequest", "no")));
+        assert!(story.settled().untouched && story.resource.target.is_none());
+        let story = updating().when_answered(learned("n1", "ready", false));
+        let story = story.when_answered(Err(refused("BadRequest", "no")));
+        assert!(!story.settled().untouched && story.resource.target.is_some());
+    }
+
+    #[test]
+    fn an_update_whose_call_was_lost_may_have_changed_something() {
+        let mut story = updating().when_answered(Err(lost()));
+        for _ in 0..20 {
+            let epoch = story.beat();
+            if story.told() == ["CallRetried"] {
+                let due = ResourceCommand::Due { epoch };
+                story = story.after(20).when(due).when_answered(Err(lost()));
+            }
+        }
+        assert!(!story.settled().untouched && story.resource.target.is_some());
+    }
+
+    #[test]
+    fn a_failure_repeats_no_secret() {
+        let hidden = converge(1, "OS::Neutron::Net", json!({ "name": taint("hidden-now".into()) }));
+        let story = given_nothing().when(hidden);
+        let story = story.when_answered(Err(refused("BadRequest", "no net hidden-now")));
+        let reason = &story.settled().reason;
+        assert!(reason.starts_with("BadRequest: resources.a: no net "), "{reason}");
+        assert!(!reason.contains("hidden-now"), "{reason}");
+    }
+
+    #[test]
+    fn a_type_of_a_retired_service_says_that_it_does_nothing() {
+        let retired = converge(1, "OS::Monasca::Notification", json!({}));
+        let reason = "state changed: OS::Monasca::Notification does nothing any more";
+        assert_eq!(given_nothing().when(retired).settled().reason, reason);
+    }
+}

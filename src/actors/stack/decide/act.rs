@@ -151,3 +151,60 @@ pub(super) fn order(
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{act, delete, given, given_made};
+
+    #[test]
+    fn a_stack_is_suspended_against_its_dependencies_and_resumed_along_them() {
+        let story = given_made("net port:net").when(act(Action::Suspend));
+        assert_eq!(story.orders(), ["suspend port"]);
+        assert_eq!(story.when_done("port").orders(), ["suspend net"]);
+
+        let suspended = given_made("net port:net").when(act(Action::Suspend)).when_all_are_done();
+        assert!(suspended.state().starts_with("SUSPEND_COMPLETE"), "{}", suspended.state());
+        let story = suspended.when(act(Action::Resume));
+        assert_eq!(story.orders(), ["resume net"]);
+        assert_eq!(story.when_done("net").orders(), ["resume port"]);
+    }
+
+    #[test]
+    fn what_is_suspended_already_is_not_suspended_again_but_every_check_looks() {
+        let suspended = given_made("net").when(act(Action::Suspend)).when_all_are_done();
+        assert!(suspended.when(act(Action::Suspend)).told().is_empty());
+        let checked = given_made("net").when(act(Action::Check)).when_all_are_done();
+        assert_eq!(checked.when(act(Action::Check)).orders(), ["check net"]);
+    }
+
+    #[test]
+    fn an_action_that_is_asked_for_during_another_waits_for_its_end_once() {
+        let story = given("net").when(act(Action::Check));
+        assert_eq!((story.told(), story.orders()), (vec!["ActionDeferred"], vec![]));
+        let story = story.when(act(Action::Check));
+        assert!(story.told().is_empty());
+        let story = story.when_woken().when_done("net");
+        assert_eq!(story.told(), ["TraversalSettled", "TraversalStarted"]);
+        assert_eq!(story.orders(), ["check net"]);
+        assert_eq!(story.when_done("net").told(), ["TraversalSettled"]);
+    }
+
+    #[test]
+    fn what_uses_a_resource_that_failed_its_check_is_not_looked_at_and_all_else_is() {
+        let story = given_made("net other port:net").when(act(Action::Check));
+        let story = story.when_it_fails("net", "NotFound: gone");
+        assert_eq!((story.told(), story.orders()), (vec![], vec![]));
+        let story = story.when_done("other");
+        let wanted =
+            "CHECK_FAILED: Resource CHECK failed: net: Resource CHECK failed: NotFound: gone";
+        assert!(story.state().starts_with(wanted), "{}", story.state());
+    }
+
+    #[test]
+    fn a_stack_that_is_being_deleted_does_nothing_else() {
+        let refusal = given_made("net").when(delete()).refuses(act(Action::Suspend));
+        assert_eq!(refusal.class, "ActionInProgress");
+        assert_eq!(refusal.message, "Stack web already has an action (DELETE) in progress.");
+    }
+}

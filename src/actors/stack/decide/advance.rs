@@ -244,3 +244,76 @@ impl Decider<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::stack::command::StackCommand;
+    use crate::actors::stack::story::{
+        create, delete, given, given_made, given_nothing, revise, revise_of, update,
+    };
+
+    const CREATED: &str = "CREATE_COMPLETE: Stack CREATE completed successfully";
+
+    #[test]
+    fn a_resource_waits_for_all_that_it_needs() {
+        let story = given("net vm:net,volume volume");
+        assert_eq!(story.orders(), ["converge net", "converge volume"]);
+        let story = story.when_done("net");
+        assert!(story.orders().is_empty());
+        let story = story.when_done("volume");
+        assert_eq!(story.orders(), ["converge vm"]);
+        assert_eq!(story.when_done("vm").state(), CREATED);
+    }
+
+    #[test]
+    fn what_a_revision_drops_goes_after_its_former_user_is_changed() {
+        let story = given_made("net port:net").when(update(revise("port")));
+        assert_eq!(story.orders(), ["converge port"]);
+        let story = story.when_done("port");
+        assert_eq!(story.orders(), ["clean up net"]);
+        assert_eq!(story.when_done("net").told(), ["TraversalSettled"]);
+    }
+
+    #[test]
+    fn a_resource_that_never_began_is_gone_without_being_asked() {
+        let story = given("net port:net").when_it_fails("net", "boom").when(delete());
+        assert_eq!(story.orders(), ["clean up net"]);
+        assert_eq!(story.when_done("net").orders(), ["release web"]);
+    }
+
+    #[test]
+    fn a_wakened_traversal_asks_all_over_and_waits_as_before() {
+        let story = given("net port:net server:port").when_done("net").when_woken();
+        assert_eq!((story.told(), story.orders()), (vec![], vec!["converge net".to_owned()]));
+        let story = story.when_done("net");
+        assert_eq!(story.orders(), ["converge port"]);
+    }
+
+    #[test]
+    fn one_turn_hands_out_so_many_tasks_and_the_next_one_goes_on() {
+        let names: Vec<String> =
+            (0..TURN_TASKS_MAX + 3).map(|number| format!("r{number}")).collect();
+        let story = given(&names.join(" "));
+        assert_eq!(story.orders().len(), TURN_TASKS_MAX + 1);
+        assert_eq!(story.orders().last().unwrap(), "take turns");
+        let story = story.when_done("r0");
+        assert!(story.orders().is_empty());
+        assert_eq!(story.when(StackCommand::Advance).orders().len(), 3);
+    }
+
+    #[test]
+    fn a_reference_is_resolved_by_what_its_resource_has_said_of_itself() {
+        let port = json!({ "type": "OS::Heat::TestResource",
+                           "properties": { "value": { "get_resource": "net" } } });
+        let net = json!({ "type": "OS::Heat::TestResource" });
+        let template = json!({ "resources": { "net": net, "port": port } });
+        let story = given_nothing().when(create(revise_of(&template)));
+        assert_eq!(story.orders(), ["converge net"]);
+        let story = story.when_done("net");
+        let definition = story.converged("port").definition.as_ref().unwrap();
+        assert_eq!(definition.properties["value"], "net");
+    }
+}

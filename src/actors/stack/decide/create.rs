@@ -44,3 +44,45 @@ impl Decider<'_> {
         .and_then(StackCommand::Advance))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::stack::story::{command_id, create, given, given_nothing, revise};
+    use crate::events::stack::Claim;
+
+    #[test]
+    fn a_stack_its_first_revision_and_its_first_traversal_are_one_decision() {
+        let story = given("net port:net");
+        assert_eq!(story.told(), ["StackCreated", "RevisionAccepted", "TraversalStarted"]);
+        assert_eq!(story.stack.revision().unwrap().revision, StackRevision(1));
+        assert_eq!(story.orders(), ["converge net"]);
+        // A process that ended right after them owes the same.
+        assert_eq!(story.when_woken().orders(), ["converge net"]);
+    }
+
+    #[test]
+    fn a_create_that_is_sent_again_with_its_key_makes_nothing_and_without_it_is_refused() {
+        let mut keyed = revise("net");
+        keyed.claim = Some(Claim { key: "k".to_owned(), command: command_id(1) });
+        let story = given_nothing().when(create(keyed.clone())).when(create(keyed));
+        assert!(story.told().is_empty() && story.orders().is_empty());
+        let refusal = { story }.refuses(create(revise("net")));
+        assert_eq!(refusal.class, "StackExists");
+        assert_eq!(refusal.message, "The Stack (web) already exists.");
+    }
+
+    #[test]
+    fn a_stack_that_is_adopted_says_to_each_resource_what_there_is_of_it() {
+        let StackCommand::Create(mut adopt) = create(revise("net")) else { unreachable!() };
+        adopt.adopts =
+            Some(json!({ "net": { "resource_id": "n1", "resource_data": { "k": "v" } } }));
+        let story = given_nothing().when(StackCommand::Create(adopt));
+        assert_eq!(story.started().action, Action::Adopt);
+        let adopted = story.converged("net").adopts.as_ref().unwrap();
+        assert_eq!(adopted.physical_id.as_deref(), Some("n1"));
+        assert_eq!(adopted.data.keys().collect::<Vec<_>>(), ["k"]);
+    }
+}

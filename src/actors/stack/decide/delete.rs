@@ -51,3 +51,49 @@ impl Decider<'_> {
         decision
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{act, delete, given, given_made};
+
+    #[test]
+    fn a_deletion_waits_for_those_that_need_it() {
+        let story = given_made("net port:net server:port").when(delete());
+        assert_eq!(story.orders(), ["clean up server"]);
+        let story = story.when_done("server");
+        assert_eq!(story.orders(), ["clean up port"]);
+        let story = story.when_done("port");
+        assert_eq!(story.orders(), ["clean up net"]);
+    }
+
+    #[test]
+    fn a_deletion_ends_what_runs_cancels_what_is_at_work_and_starts_nothing_that_was_to_follow() {
+        let story = given("net port:net").when(act(Action::Check)).when(delete());
+        assert_eq!(story.told(), ["TraversalSettled", "TraversalStarted"]);
+        assert_eq!(story.orders(), ["cancel (user triggered cancel) net", "clean up net"]);
+        let story = story.when_done("net");
+        assert_eq!(story.told(), ["TraversalSettled"]);
+        assert_eq!(story.state(), "DELETE_COMPLETE: Stack DELETE completed successfully");
+    }
+
+    #[test]
+    fn the_name_is_freed_when_all_is_gone_and_again_after_a_crash_before_that() {
+        let story = given_made("net").when(delete()).when_all_are_done();
+        assert_eq!(story.orders(), ["release web"]);
+        let mut story = story.when_woken();
+        assert_eq!((story.told(), story.orders()), (vec![], vec!["release web".to_owned()]));
+        let refusal = story.refuses(delete());
+        assert_eq!(refusal.message, "The Stack (web) could not be found.");
+    }
+
+    #[test]
+    fn an_abandoned_stack_leaves_in_the_cloud_what_it_has_there() {
+        let story = given_made("net").when(StackCommand::Abandon);
+        let retains = story.effects.iter().any(|effect| {
+            matches!(effect, StackEffect::Tell { command: ResourceCommand::CleanUp(clean_up), .. }
+                if clean_up.options.retains)
+        });
+        assert!(retains, "{:?}", story.orders());
+    }
+}

@@ -70,131 +70,18 @@ impl Decider<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
-    use crate::actors::definition::check;
-    use crate::actors::resource::Outcome;
-    use crate::actors::shell::Aggregate;
-    use crate::actors::stack::command::{Create, Revise, StackCommand};
-    use crate::actors::stack::state::{Knowledge, Working};
-    use crate::clock::{Moment, SimulatedClock};
-    use crate::events::log::BlobId;
-    use crate::model::{
-        Action, JsonMap, ResourceId, StackId, StackSettings, Status, TraversalOptions, Trustor,
-    };
-    use crate::resource_types::{Registry, SignalEntries, Signals, TreeBounds};
-    use crate::template::{PseudoParameters, StackDefinition, StackSource};
+    use crate::actors::stack::command::StackCommand;
+    use crate::actors::stack::story::{Story, create, given_nothing, reported, revise_of};
+    use crate::model::JsonMap;
+    use crate::resource_types::{SignalEntries, Signals};
 
-    /// A stack whose resources are made as soon as it asks for them.
-    struct Story {
-        stack: Stack,
-        working: Working,
-        knowledge: Knowledge,
-        clock: SimulatedClock,
-        /// What resources were told since the last command.
-        told: Vec<(ResourceId, ResourceName, ResourceCommand)>,
-    }
-
-    impl Story {
-        fn created(resources: &Value) -> Self {
-            let template = json!({ "heat_template_version": "2021-04-16", "resources": resources });
-            let source =
-                StackSource { template: template.to_string().into(), ..StackSource::default() };
-            let registry = Arc::new(Registry::built_in().unwrap());
-            let pseudo = PseudoParameters::default();
-            let definition = StackDefinition::load(&source, &pseudo, registry.as_ref()).unwrap();
-            let bounds = TreeBounds::LOOSE;
-            let known = Arc::new(check(&registry, bounds, definition).unwrap());
-            let revise = Revise {
-                known,
-                source: BlobId("a".to_owned()),
-                source_bytes: 0,
-                parameters: JsonMap::new(),
-                settings: StackSettings::default(),
-                trustor: Trustor::default(),
-                options: TraversalOptions::default(),
-                back_to: None,
-                from_rest: false,
-                facade: Value::Null,
-                claim: None,
-            };
-            let create = Create {
-                id: StackId::default(),
-                name: "web".into(),
-                project_id: "p".into(),
-                owner_user_name: "alice".to_owned(),
-                owner: None,
-                revise,
-                adopts: None,
-            };
-            let stack_action_timeout = Duration::from_secs(3600);
-            let story = Self {
-                stack: Stack::default(),
-                working: Working::default(),
-                knowledge: Knowledge { registry, stack_action_timeout, bounds },
-                clock: SimulatedClock::new(7),
-                told: Vec::new(),
-            };
-            let mut story = story.when(StackCommand::Create(Box::new(create)));
-            while let Some((id, name, command)) = story.told.pop() {
-                if matches!(command, ResourceCommand::Converge(_)) {
-                    let waiting = std::mem::take(&mut story.told);
-                    story = story.reports(id, &name, SignalEntries::default());
-                    story.told.extend(waiting);
-                }
-            }
-            story
-        }
-
-        fn when(mut self, command: StackCommand) -> Self {
-            let mut next = Some(command);
-            while let Some(command) = next.take() {
-                let moment = Moment::of(&self.clock);
-                let decided =
-                    self.stack.decide(&mut self.working, command, &moment, &self.knowledge);
-                let decision = decided.unwrap();
-                for event in &decision.events {
-                    self.stack.apply(event, moment.now);
-                }
-                for effect in decision.effects {
-                    if let StackEffect::Tell { id, name, command } = effect {
-                        self.told.push((id, name, command));
-                    }
-                }
-                next = decision.then;
-            }
-            self
-        }
-
-        /// A resource is made, or was signaled since.
-        fn reports(self, id: ResourceId, name: &ResourceName, entries: SignalEntries) -> Self {
-            let traversal = self.stack.traversal.as_ref().map(|traversal| traversal.id);
-            let is_handle = name.as_str().starts_with('h');
-            let now = Moment::of(&self.clock).now;
-            self.when(StackCommand::Report(Box::new(Report {
-                id,
-                name: name.clone(),
-                action: Action::Create,
-                status: Status::Complete,
-                traversal,
-                outcome: traversal.map(|traversal| (traversal, Outcome::Converged)),
-                dropped: None,
-                physical_id: None,
-                reference: Some(name.as_str().into()),
-                attributes: Arc::default(),
-                created_at: now,
-                changed_at: now,
-                signals: is_handle.then(|| Signals { entries, ..Signals::default() }),
-                owes_signal: false,
-                waits: false,
-                user_project: None,
-                kept: None,
-            })))
-        }
+    fn signaled(story: &Story, handle: &str, entries: SignalEntries) -> StackCommand {
+        let mut report = story.report(handle);
+        report.signals = Some(Signals { entries, ..Signals::default() });
+        reported(report)
     }
 
     #[test]
@@ -211,16 +98,22 @@ mod tests {
             resources.insert(format!("r{number}"), other);
             resources.insert(format!("w{number}"), wait);
         }
-        let story = Story::created(&Value::Object(resources));
+        let template = json!({ "resources": resources });
+        let mut story = given_nothing().when(create(revise_of(&template))).when_all_are_done();
+        for number in 0..20 {
+            let command = signaled(&story, &format!("h{number}"), SignalEntries::default());
+            story = story.when(command);
+        }
         assert!(!story.working.reports.any_at_work());
-        assert_eq!(story.stack.status, Status::Complete);
 
-        let handle = story.stack.incarnations()[&ResourceName::from("h7")];
         let mut entries = SignalEntries::default();
         entries.insert("1".to_owned(), json!({ "status": "SUCCESS" }));
-        let story = story.reports(handle, &"h7".into(), entries);
-        let [(_, name, ResourceCommand::ObserveSignals(heard))] = &story.told[..] else {
-            panic!("{:?}", story.told)
+        let command = signaled(&story, "h7", entries);
+        let story = story.when(command);
+        let [StackEffect::Tell { name, command: ResourceCommand::ObserveSignals(heard), .. }] =
+            &story.effects[..]
+        else {
+            panic!("{:?}", story.orders())
         };
         assert_eq!(name.as_str(), "w7");
         let heard: Vec<_> = heard.iter().map(|other| other.name.as_str()).collect();

@@ -131,3 +131,66 @@ impl Decider<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{given, given_made, reported, revise, update};
+
+    #[test]
+    fn a_replacement_is_made_before_its_users_change_and_its_former_goes_after_them() {
+        let story = given_made("net port:net").when(update(revise("net port:net")));
+        let former = story.incarnations()["net"];
+        let story = story.when_it_ends("net", Outcome::Replace);
+        assert_eq!(story.told(), ["ReplacementStarted"]);
+        assert_eq!(story.orders(), ["converge net"]);
+        assert_ne!(story.incarnations()["net"], former);
+        let story = story.when_done("net");
+        assert_eq!(story.orders(), ["converge port"]);
+        let story = story.when_done("port");
+        assert_eq!(story.orders(), ["clean up net"]);
+        let story = story.when_done("net");
+        assert_eq!(story.told(), ["TraversalSettled"]);
+        assert_eq!(story.stack.rows.len(), 2);
+    }
+
+    #[test]
+    fn a_failure_ends_the_traversal_and_nothing_further_starts() {
+        let story = given("net other port:net,other").when_it_fails("net", "Conflict: no");
+        assert_eq!((story.told(), story.orders()), (vec!["TraversalSettled"], vec![]));
+        assert_eq!(story.state(), "CREATE_FAILED: Resource CREATE failed: Conflict: no");
+        let story = story.when_done("other");
+        assert!(story.told().is_empty() && story.orders().is_empty());
+    }
+
+    #[test]
+    fn what_a_resource_says_of_an_older_traversal_moves_nothing() {
+        let story = given("net port:net").when(update(revise("net port:net")));
+        let traversal = story.stack.traversal.as_ref().unwrap().id;
+        let mut stale = story.report("net");
+        stale.outcome = Some((Default::default(), Outcome::Converged));
+        let story = story.when(reported(stale));
+        assert!(story.told().is_empty() && story.orders().is_empty());
+        assert_eq!(story.working.told.values().next().unwrap().1, traversal);
+        assert_eq!(story.when_done("net").orders(), ["converge port"]);
+    }
+
+    #[test]
+    fn the_same_report_twice_moves_the_traversal_once() {
+        let story = given("net port:net server:port").when_done("net");
+        let again = story.report("net");
+        let story = story.when(reported(again));
+        assert!(story.told().is_empty() && story.orders().is_empty());
+    }
+
+    #[test]
+    fn a_crash_between_a_replacement_and_its_create_leads_to_that_create() {
+        let story = given_made("net").when(update(revise("net")));
+        let story = story.when_it_ends("net", Outcome::Replace);
+        let new = story.incarnations()["net"];
+        let story = story.when_woken();
+        assert_eq!((story.told(), story.orders()), (vec![], vec!["converge net".to_owned()]));
+        assert_eq!(story.incarnations()["net"], new);
+        assert_eq!(story.when_done("net").orders(), ["clean up net"]);
+    }
+}

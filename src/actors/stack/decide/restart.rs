@@ -62,3 +62,57 @@ impl Stack {
         Err(Refusal::new("ActionInProgress", text))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{act, command_id, given, given_made};
+
+    fn restart(number: u128) -> StackCommand {
+        StackCommand::Restart { signal: command_id(number) }
+    }
+
+    #[test]
+    fn a_signal_leads_once_to_the_definition_that_the_stack_has() {
+        let story = given_made("net").when(restart(1));
+        assert_eq!(story.told(), ["RevisionAccepted", "TraversalStarted"]);
+        assert_eq!(story.orders(), ["converge net"]);
+        let newest = story.stack.revision().unwrap();
+        assert_eq!((newest.revision, newest.origin), (StackRevision(2), StackRevision(1)));
+        let story = story.when(restart(1));
+        assert!(story.told().is_empty());
+        let story = story.when_all_are_done().when_woken().when(restart(1));
+        assert!(story.told().is_empty());
+        assert_eq!(story.when(restart(2)).orders(), ["converge net"]);
+    }
+
+    #[test]
+    fn a_stack_that_is_at_work_failed_or_suspended_is_not_restarted() {
+        let suspended = given_made("net").when(act(Action::Suspend)).when_all_are_done();
+        for (mut story, class, message) in [
+            (given("net"), "ActionInProgress", "The stack web is CREATE_IN_PROGRESS"),
+            (
+                given("net").when_it_fails("net", "boom"),
+                "ActionInProgress",
+                "The stack web is CREATE_FAILED",
+            ),
+            (suspended, "NotSupported", "Updating a stack when it is suspended is not supported."),
+        ] {
+            let refusal = story.refuses(restart(1));
+            assert_eq!((&*refusal.class, &*refusal.message), (class, message));
+        }
+    }
+
+    #[test]
+    fn a_stack_that_failed_its_check_is_restarted() {
+        let story = given_made("net").when(act(Action::Check)).when_it_fails("net", "gone");
+        assert_eq!(story.when(restart(1)).orders(), ["converge net"]);
+    }
+
+    #[test]
+    fn a_stack_whose_definition_cannot_be_read_is_not_led_to_nothing() {
+        let mut story = given_made("net");
+        story.working.definitions.clear();
+        assert!(story.refuses(restart(1)).is_unavailable());
+    }
+}

@@ -114,3 +114,43 @@ fn event_sinks(definition: &StackDefinition) -> Vec<Value> {
     let environment = definition.environment();
     environment["event_sinks"].as_array().cloned().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{
+        create, given_made, given_nothing, revise, rolling_back, update,
+    };
+
+    #[test]
+    fn a_create_that_goes_back_leads_to_nothing() {
+        let story = given_nothing().when(create(revise("net")));
+        let back = story.stack.rolled_back().unwrap();
+        assert_eq!((back.revision, back.origin), (StackRevision(2), StackRevision(0)));
+        assert!(back.source.is_none() && back.parameters.is_empty());
+    }
+
+    #[test]
+    fn going_back_takes_the_definition_of_before_and_keeps_the_settings_of_now() {
+        let mut first = revise("net");
+        first.parameters.insert("size".to_owned(), "small".into());
+        let mut second = revise("net port");
+        second.parameters.insert("size".to_owned(), "large".into());
+        second.settings.tags = vec!["new".to_owned()];
+        let story = given_nothing().when(create(first)).when_all_are_done().when(update(second));
+        let back = story.stack.rolled_back().unwrap();
+        assert_eq!((back.revision, back.origin), (StackRevision(3), StackRevision(1)));
+        assert_eq!(back.parameters["size"], "small");
+        assert_eq!(back.settings.tags, ["new"]);
+    }
+
+    #[test]
+    fn an_update_after_a_rollback_goes_back_to_what_the_rollback_led_to() {
+        let failing = update(rolling_back(revise("net bad")));
+        let story = given_made("net").when(failing).when_it_fails("bad", "boom");
+        assert_eq!(story.started().action, Action::Rollback);
+        let story = story.when_all_are_done().when(update(revise("net more")));
+        let back = story.stack.rolled_back().unwrap();
+        assert_eq!((back.revision, back.origin), (StackRevision(5), StackRevision(1)));
+    }
+}

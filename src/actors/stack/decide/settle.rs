@@ -101,3 +101,71 @@ impl Decider<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::stack::story::{
+        act, create, given, given_made, given_nothing, reported, revise, revise_of, rolling_back,
+        update,
+    };
+    use crate::events::StackEvent;
+
+    #[test]
+    fn a_failed_create_is_undone_where_that_was_asked_for() {
+        let story = given_nothing().when(create(rolling_back(revise("net port:net"))));
+        let story = story.when_done("net").when_it_fails("port", "boom");
+        let wanted = ["TraversalSettled", "RevisionAccepted", "TraversalStarted"];
+        assert_eq!(story.told(), wanted);
+        assert_eq!(story.orders(), ["clean up port"]);
+        let story = story.when_done("port");
+        assert_eq!(story.orders(), ["clean up net"]);
+        let story = story.when_done("net");
+        assert_eq!(story.state(), "ROLLBACK_COMPLETE: Stack ROLLBACK completed successfully");
+    }
+
+    #[test]
+    fn a_rollback_that_fails_is_not_rolled_back() {
+        let update = update(rolling_back(revise("net port")));
+        let story = given_made("net").when(update).when_it_fails("port", "boom");
+        assert_eq!(story.started().action, Action::Rollback);
+        let story = story.when_it_fails("port", "again");
+        assert_eq!(story.told(), ["TraversalSettled"]);
+        assert!(story.state().starts_with("ROLLBACK_FAILED"), "{}", story.state());
+    }
+
+    #[test]
+    fn nobody_waits_at_a_hook_of_a_traversal_that_has_failed() {
+        let story = given("net other");
+        let mut waiting = story.report("other");
+        waiting.waits = true;
+        let story = story.when(reported(waiting)).when_it_fails("net", "boom");
+        assert_eq!(story.orders(), ["leave hook other"]);
+        let complete = given("net").when_done("net");
+        assert!(complete.orders().is_empty());
+    }
+
+    #[test]
+    fn outputs_are_on_record_with_the_end_of_a_traversal() {
+        let net = json!({ "type": "OS::Heat::TestResource" });
+        let output = json!({ "value": { "get_resource": "net" } });
+        let template = json!({ "resources": { "net": net }, "outputs": { "id": output } });
+        let story = given_nothing().when(create(revise_of(&template))).when_done("net");
+        let [StackEvent::TraversalSettled(settled)] = &story.events[..] else {
+            panic!("{:?}", story.told())
+        };
+        assert_eq!((settled.status, &settled.outputs[0].value), (Status::Complete, &json!("net")));
+    }
+
+    #[test]
+    fn a_check_says_where_a_type_has_none_of_its_own() {
+        let template = json!({ "resources": { "text": { "type": "OS::Heat::RandomString" } } });
+        let story = given_nothing().when(create(revise_of(&template))).when_all_are_done();
+        let story = story.when(act(Action::Check)).when_done("text");
+        let wanted = "CHECK_COMPLETE: Stack CHECK completed successfully. \
+                      'CHECK' not fully supported (see resources)";
+        assert_eq!(story.state(), wanted);
+    }
+}

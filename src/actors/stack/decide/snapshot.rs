@@ -179,3 +179,126 @@ impl Stack {
 pub(in crate::actors) fn snapshot_not_found(snapshot: TraversalId) -> Refusal {
     Refusal::new("NotFound", format!("Snapshot with id {snapshot} not found"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{Story, delete, given, given_made, reported, revise, update};
+
+    fn take(number: u128) -> StackCommand {
+        let snapshot = id(number);
+        StackCommand::TakeSnapshot(TakeSnapshot {
+            snapshot,
+            name: None,
+            limit: Some(1),
+            trustor: None,
+        })
+    }
+
+    fn id(number: u128) -> TraversalId {
+        TraversalId(uuid::Uuid::from_u128(number))
+    }
+
+    fn drop_it(number: u128) -> StackCommand {
+        StackCommand::DeleteSnapshot { snapshot: id(number), trustor: None }
+    }
+
+    fn dropped(result: Result<(), &str>) -> StackCommand {
+        StackCommand::SnapshotDropped { snapshot: id(9), result: result.map_err(str::to_owned) }
+    }
+
+    fn given_snapshot() -> Story {
+        given_made("net").when(take(9)).when_all_are_done()
+    }
+
+    #[test]
+    fn a_snapshot_is_a_traversal_of_its_own_id_and_ends_with_it() {
+        let story = given_made("net").when(take(9));
+        assert_eq!(story.told(), ["SnapshotStarted", "TraversalStarted"]);
+        assert_eq!(
+            (story.started().traversal, story.orders()),
+            (id(9), vec!["snapshot net".into()])
+        );
+        let story = story.when_done("net");
+        assert_eq!(story.told(), ["SnapshotSettled", "TraversalSettled"]);
+        assert_eq!(story.stack.snapshots[&id(9)].status, Status::Complete);
+    }
+
+    #[test]
+    fn no_snapshot_is_taken_beyond_the_limit_nor_during_an_action() {
+        let refusal = given_snapshot().refuses(take(10));
+        let words = "Request limit exceeded: You have reached the maximum snapshots per stack, 1. \
+                     Please delete some snapshots.";
+        assert_eq!((&*refusal.class, &*refusal.message), ("RequestLimitExceeded", words));
+        let refusal = given("net").refuses(take(9));
+        let words = "Stack web already has an action (CREATE) in progress.";
+        assert_eq!((&*refusal.class, &*refusal.message), ("ActionInProgress", words));
+    }
+
+    #[test]
+    fn a_snapshot_is_deleted_once_and_after_a_restart_what_is_owed_is_done_again() {
+        let story = given_snapshot().when(drop_it(9));
+        assert_eq!(story.told(), ["SnapshotDeletionStarted"]);
+        assert_eq!(story.orders(), ["drop snapshot"]);
+        let story = story.when(drop_it(9));
+        assert!(story.told().is_empty() && story.orders().is_empty());
+        let story = story.when_woken();
+        assert_eq!((story.told(), story.orders()), (vec![], vec!["drop snapshot".to_owned()]));
+        let story = story.when(dropped(Ok(())));
+        assert_eq!(story.told(), ["SnapshotDeletionSettled"]);
+        let mut story = story.when(dropped(Ok(())));
+        assert!(story.told().is_empty());
+        let refusal = story.refuses(drop_it(9));
+        assert_eq!(refusal.message, format!("Snapshot with id {} not found", id(9)));
+    }
+
+    #[test]
+    fn a_snapshot_that_is_being_taken_is_not_deleted_and_ends_where_the_stack_is_led_elsewhere() {
+        let mut story = given_made("net").when(take(9));
+        let refusal = story.refuses(drop_it(9));
+        assert_eq!(refusal.message, "Deleting in-progress snapshot is not supported.");
+        let story = story.when(update(revise("net")));
+        assert_eq!(story.told(), ["SnapshotSettled", "RevisionAccepted", "TraversalStarted"]);
+        assert_eq!(story.stack.snapshots[&id(9)].status, Status::Failed);
+    }
+
+    #[test]
+    fn a_stack_is_not_gone_before_its_snapshots_are() {
+        let story = given_snapshot().when(delete());
+        assert_eq!(story.told(), ["TraversalStarted", "SnapshotDeletionStarted"]);
+        assert_eq!(story.orders(), ["clean up net", "drop snapshot"]);
+        let story = story.when_done("net");
+        assert!(story.told().is_empty());
+        let story = story.when(dropped(Ok(())));
+        assert_eq!(story.told(), ["SnapshotDeletionSettled", "TraversalSettled"]);
+        assert_eq!(story.orders(), ["release web"]);
+    }
+
+    #[test]
+    fn what_a_snapshot_has_kept_by_the_time_its_stack_is_deleted_goes_too() {
+        let story = given_made("net other").when(take(9));
+        let mut kept = story.report("net");
+        kept.kept = Some(Box::new(ResourceKept {
+            name: "net".into(),
+            type_name: String::new(),
+            driver_type: String::new(),
+            physical_id: None,
+            action: Action::Snapshot,
+            status: Status::InProgress,
+            metadata: Default::default(),
+            data: Default::default(),
+        }));
+        let story = story.when(reported(kept)).when(delete());
+        assert_eq!(story.told()[..2], ["SnapshotSettled", "TraversalSettled"]);
+        let is_dropped = |effect: &StackEffect| matches!(effect, StackEffect::DropSnapshot { resources, .. } if resources.len() == 1);
+        assert!(story.effects.iter().any(is_dropped), "{:?}", story.orders());
+        assert_eq!(story.stack.snapshots[&id(9)].resources.len(), 1);
+    }
+
+    #[test]
+    fn a_snapshot_that_cannot_be_deleted_fails_the_deletion_of_its_stack() {
+        let story = given_snapshot().when(delete()).when_done("net").when(dropped(Err("in use")));
+        assert_eq!(story.told(), ["SnapshotDeletionSettled", "TraversalSettled"]);
+        assert_eq!(story.state(), "DELETE_FAILED: in use");
+    }
+}

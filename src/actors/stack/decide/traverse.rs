@@ -65,3 +65,55 @@ impl Stack {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::resource::Outcome;
+    use crate::actors::stack::story::{
+        create, given, given_made, given_nothing, revise, rolling_back, update,
+    };
+
+    #[test]
+    fn what_is_there_goes_on_and_what_is_new_has_an_incarnation_of_its_own() {
+        let story = given_made("net");
+        let net = story.incarnations()["net"];
+        let story = story.when(update(revise("net port")));
+        assert_eq!(story.incarnations()["net"], net);
+        assert_eq!(story.incarnations().len(), 2);
+        assert_ne!(story.incarnations()["port"], net);
+    }
+
+    #[test]
+    fn a_rollback_goes_on_with_what_stood_before_and_not_with_its_replacement() {
+        let story = given_made("net port:net");
+        let net = story.incarnations()["net"];
+        let story = story.when(update(rolling_back(revise("net port:net"))));
+        let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
+        assert_ne!(story.incarnations()["net"], net);
+        let story = story.when_it_fails("port", "boom");
+        assert_eq!(story.started().action, Action::Rollback);
+        assert_eq!(story.incarnations()["net"], net);
+    }
+
+    #[test]
+    fn what_failed_is_the_last_choice() {
+        let story = given_made("net");
+        let net = story.incarnations()["net"];
+        let story = story.when(update(revise("net"))).when_it_ends("net", Outcome::Replace);
+        let story = story.when_it_fails("net", "boom").when(update(revise("net")));
+        assert_eq!(story.incarnations()["net"], net);
+        assert_eq!(story.orders(), ["clean up net"]);
+        assert_eq!(story.when_done("net").orders(), ["converge net"]);
+    }
+
+    #[test]
+    fn a_traversal_has_the_time_that_the_stack_says_or_else_the_operator() {
+        let mut short = revise("net");
+        short.settings.timeout_mins = Some(5);
+        for (story, minutes) in [(given("net"), 60), (given_nothing().when(create(short)), 5)] {
+            let time = story.started().deadline.unwrap() - story.stack.created_at;
+            assert_eq!(time, TimeDelta::minutes(minutes));
+        }
+    }
+}

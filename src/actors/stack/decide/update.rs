@@ -91,3 +91,63 @@ pub(in crate::actors) fn refuse_going_back(action: Action, status: Status) -> Re
         Status::Complete | Status::Failed => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::stack::story::{act, command_id, delete, given, given_made, revise, update};
+    use crate::events::stack::Claim;
+
+    #[test]
+    fn a_revision_in_mid_traversal_takes_over_without_an_end_of_the_former() {
+        let story = given("net port:net").when(update(revise("net other")));
+        assert_eq!(story.told(), ["RevisionAccepted", "TraversalStarted"]);
+        assert_eq!(story.started().revision, StackRevision(2));
+        // What was never begun goes at once, what was goes on.
+        assert_eq!(story.orders(), ["converge net", "converge other"]);
+        let story = story.when_all_are_done();
+        assert_eq!(story.state(), "UPDATE_COMPLETE: Stack UPDATE completed successfully");
+        assert_eq!(story.stack.rows.len(), 2);
+    }
+
+    #[test]
+    fn an_update_with_a_key_is_accepted_once() {
+        let mut keyed = revise("net port");
+        keyed.claim = Some(Claim { key: "k".to_owned(), command: command_id(1) });
+        let story = given_made("net").when(update(keyed.clone())).when_all_are_done();
+        let story = story.when(update(keyed)).when_woken();
+        assert_eq!(story.stack.revisions.len(), 2);
+        assert!(!story.stack.in_progress());
+    }
+
+    #[test]
+    fn a_stack_at_rest_is_not_updated_and_can_go_back() {
+        let mut story = given_made("net").when(act(Action::Suspend)).when_all_are_done();
+        let refusal = story.refuses(update(revise("net")));
+        let words = "Updating a stack when it is suspended is not supported.";
+        assert_eq!((&*refusal.class, &*refusal.message), ("NotSupported", words));
+        let mut back = revise("net");
+        back.back_to = Some(StackRevision(1));
+        assert_eq!(story.when(update(back.clone())).orders(), ["converge net"]);
+
+        let mut deleting = given_made("net").when(delete());
+        let refusal = deleting.refuses(update(back));
+        assert_eq!(refusal.message, "Updating a stack when it is deleting is not supported.");
+    }
+
+    #[test]
+    fn a_snapshot_is_restored_to_a_suspended_stack_but_to_none_that_goes() {
+        let restore = || StackCommand::Restore(Box::new(revise("net")));
+        let suspended = given_made("net").when(act(Action::Suspend)).when_all_are_done();
+        assert_eq!(suspended.when(restore()).started().action, Action::Restore);
+        let refusal = given_made("net").when(delete()).refuses(restore());
+        assert_eq!(refusal.class, "NotSupported");
+    }
+
+    #[test]
+    fn a_deleted_stack_is_not_found() {
+        let refusal =
+            given_made("net").when(delete()).when_all_are_done().refuses(update(revise("net")));
+        assert_eq!(refusal.message, "The Stack (web) could not be found.");
+    }
+}
