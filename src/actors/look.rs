@@ -1,9 +1,25 @@
-//! A look at a resource by who has its address.
+//! How a resource of a stack is found, and looked at as it is.
 
 use actix::prelude::*;
 
 use super::resource::Resource;
 use super::shell::Shell;
+use crate::model::ResourceName;
+
+/// Asks for the actor of the incarnation that counts for a name.
+#[derive(Message)]
+#[rtype(result = "Option<Addr<Shell<Resource>>>")]
+pub struct ResourceNamed(pub ResourceName);
+
+/// Asks for the actor of the resource that a reference is of: what `get_resource` gives for it.
+#[derive(Message)]
+#[rtype(result = "Option<Addr<Shell<Resource>>>")]
+pub struct ResourceReferred(pub String);
+
+/// Asks for the name of the resource that is a user of this id.
+#[derive(Message)]
+#[rtype(result = "Option<ResourceName>")]
+pub struct ResourceOfUser(pub String);
 
 /// Looks at a resource as it is now, and leaves it as it is.
 pub(super) struct Look<T>(pub(super) Box<dyn FnOnce(&Resource) -> T + Send>);

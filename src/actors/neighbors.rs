@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::claims::unknown;
-use super::look::Look;
+use super::look::{Look, ResourceNamed, ResourceReferred};
 use super::resource::Resource;
 use super::services::{SENDS_MAX, Services};
 use super::shell::Inhabit;
-use super::stack_actor::{ResourceNamed, ResourceReferred};
 use crate::model::StackId;
 use crate::model::taint::plain;
 use crate::openstack::CloudError;

@@ -16,6 +16,7 @@ use super::asks::{StackHead, StackSummary};
 use super::definition;
 use super::drop_snapshot::drop_snapshot;
 use super::executor;
+use super::look::{ResourceNamed, ResourceOfUser, ResourceReferred};
 use super::nest::{Busy, Nest};
 use super::nested;
 use super::project::ProjectCommand;
@@ -341,11 +342,6 @@ fn child_of_others(
     child
 }
 
-/// Asks for the actor of the incarnation that counts for a name.
-#[derive(Message)]
-#[rtype(result = "Option<Addr<Shell<Resource>>>")]
-pub struct ResourceNamed(pub ResourceName);
-
 impl Handler<ResourceNamed> for Shell<Stack> {
     type Result = Option<Addr<Shell<Resource>>>;
 
@@ -409,11 +405,6 @@ impl Handler<OutputsNow> for Shell<Stack> {
     }
 }
 
-/// Asks for the actor of the resource that a reference is of: what `get_resource` gives for it.
-#[derive(Message)]
-#[rtype(result = "Option<Addr<Shell<Resource>>>")]
-pub struct ResourceReferred(pub String);
-
 impl Handler<ResourceReferred> for Shell<Stack> {
     type Result = Option<Addr<Shell<Resource>>>;
 
@@ -422,11 +413,6 @@ impl Handler<ResourceReferred> for Shell<Stack> {
         Some(child_of_others(self, id, &name, ctx))
     }
 }
-
-/// Asks for the name of the resource that is a user of this id.
-#[derive(Message)]
-#[rtype(result = "Option<ResourceName>")]
-pub struct ResourceOfUser(pub String);
 
 impl Handler<ResourceOfUser> for Shell<Stack> {
     type Result = Option<ResourceName>;

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::asks::{RequestContext, StackHead};
 use super::engine::Engine;
+use super::look::{ResourceNamed, ResourceOfUser};
 use super::resource::Resource;
 use super::shell::Inhabit;
-use super::stack_actor::{ResourceNamed, ResourceOfUser};
 use crate::model::taint::plain;
 use crate::model::{Caller, Refusal, ResourceName, StackId};
 use crate::resource_types::stack_user;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::actors::look::{ResourceNamed, ResourceReferred};
 use crate::actors::resource::{ResourceCommand, Signal};
 use crate::actors::services::{SENDS_MAX, Services};
-use crate::actors::stack_actor::{ResourceNamed, ResourceReferred, Stand};
+use crate::actors::stack_actor::Stand;
 use crate::events::alarm::{AlarmSignal, AlarmState, SignalTold};
 use crate::events::{Cause, Meta, Position};
 use crate::model::{Action, AlarmId, Arn, ProjectId, ResourceName, StackId, Status, decoded};

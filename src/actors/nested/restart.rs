@@ -7,11 +7,11 @@ use actix::prelude::*;
 
 use super::asks::{meta, tell};
 use super::derived;
+use crate::actors::look::ResourceReferred;
 use crate::actors::resource::ResourceCommand;
 use crate::actors::services::{SENDS_MAX, Services};
 use crate::actors::shell::Shell;
 use crate::actors::stack::{Stack, StackCommand};
-use crate::actors::stack_actor::ResourceReferred;
 use crate::events::Meta;
 use crate::model::{CommandId, Refusal, StackId};
 use crate::resource_types::{Failure, Said, SignalOutcome, Subject};

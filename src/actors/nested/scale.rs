@@ -9,11 +9,11 @@ use super::beating::Beating;
 use super::sight::Seen;
 use super::turn::ChildBeat;
 use super::{derived, own_child};
+use crate::actors::look::ResourceReferred;
 use crate::actors::resource::{Adjust, Adjusted, Resize, Resource, ResourceCommand};
 use crate::actors::services::{SENDS_MAX, Services};
 use crate::actors::shell::Shell;
 use crate::actors::stack::ChildEnd;
-use crate::actors::stack_actor::ResourceReferred;
 use crate::events::Meta;
 use crate::model::{CommandId, JsonMap, Refusal, Status};
 use crate::resource_types::{
