@@ -177,8 +177,8 @@ fn a_file_may_say_that_nothing_is_done_and_name_no_program() {
         ("{ wait_handle: ow }", "3:25: one of `own`, `aws` is wanted here, not `ow`"),
         ("{ delay: x }", "3:10: `delay` has no setting"),
         ("alarm", "3:10: `alarm` has to have a setting"),
-        ("delai", "3:10: one of `cloud_watch_alarm`, "),
-        ("[delay]", "3:10: one of `cloud_watch_alarm`, "),
+        ("delai", "3:10: one of `access_key`, "),
+        ("[delay]", "3:10: one of `access_key`, "),
     ] {
         let program = format!("program: {program}");
         let error = of(&program).err().unwrap().to_string();
