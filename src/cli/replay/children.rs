@@ -1,5 +1,5 @@
-//! What a resource told the stack that it stands for, and how that ended: both are in the child's
-//! own stream, and need no answers that were kept.
+//! What the stack was told that a resource stands for, and how that ended: both are in the child's own
+//! stream, and need no answers that were kept. Who else may change the child is shown, too.
 
 use serde_json::{Value, json};
 
