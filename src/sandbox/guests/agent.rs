@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use super::boot;
-use super::calls::{CallError, Calls};
+use super::calls::{CallError, Calls, Known};
 use super::script::{self, Ran, Script};
 use crate::clock::Clock;
 use crate::sandbox::guest_limits::GuestLimits;
@@ -63,12 +63,15 @@ impl Guest {
             loop {
                 let now = self.tools.clock.now();
                 match self.tools.calls.metadata(&told, now).await {
-                    Ok(Some(metadata)) => {
+                    Ok(Some(Known { metadata, read })) => {
                         let new = &metadata["os-collect-config"];
                         if new.is_object() {
                             told.clone_from(new);
                         }
                         self.deploy(&metadata, &mut done).await;
+                        if let Err(error) = self.tools.calls.take_out(read).await {
+                            tracing::debug!(server = self.server, %error, "a guest reads it again");
+                        }
                     }
                     Ok(None) => {}
                     Err(error) => {

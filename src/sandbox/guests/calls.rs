@@ -45,6 +45,19 @@ pub(super) struct Calls {
     client: Client,
 }
 
+/// What a server is to know.
+pub(super) struct Known {
+    pub(super) metadata: Value,
+    /// What is asked, once all of it is done, so that it is not read again.
+    pub(super) read: Vec<RequestBuilder>,
+}
+
+impl Known {
+    fn of(metadata: Value) -> Option<Self> {
+        Some(Self { metadata, read: Vec::new() })
+    }
+}
+
 /// A stack's user, let in.
 struct Session {
     token: String,
@@ -63,30 +76,45 @@ impl Calls {
         &self,
         told: &Value,
         now: DateTime<Utc>,
-    ) -> Result<Option<Value>, CallError> {
+    ) -> Result<Option<Known>, CallError> {
         let is_told = |way: &str, by: &str| told[way][by].is_string();
         if is_told("zaqar", "queue_id") {
             self.read_queue(&told["zaqar"]).await
         } else if is_told("cfn", "metadata_url") {
-            self.ask_cloudformation(&told["cfn"], now).await.map(Some)
+            self.ask_cloudformation(&told["cfn"], now).await.map(Known::of)
         } else if is_told("heat", "stack_id") {
-            self.ask_heat(&told["heat"]).await.map(Some)
+            self.ask_heat(&told["heat"]).await.map(Known::of)
         } else if is_told("request", "metadata_url") {
             let address = text(&told["request"], "metadata_url")?;
-            self.read(self.client.get(address)).await.map(Some)
+            self.read(self.client.get(address)).await.map(Known::of)
         } else {
             Ok(None)
         }
     }
 
-    async fn read_queue(&self, told: &Value) -> Result<Option<Value>, CallError> {
+    /// What is in a queue, which stays there: agents take it out and keep it on their disk, and a
+    /// guest has none.
+    async fn read_queue(&self, told: &Value) -> Result<Option<Known>, CallError> {
         let session = self.log_in(told, "user_id", "").await?;
-        let url = format!("{}/messages?pop=20", session.queue(text(told, "queue_id")?)?);
-        let mut popped = self.read(session.asks(self.client.delete(url))).await?;
+        let url = format!("{}/messages", session.queue(text(told, "queue_id")?)?);
+        let list = self.client.get(format!("{url}?echo=true&limit=20"));
+        let mut listed = self.read(session.asks(list)).await?;
+        let messages = listed.pointer_mut("/messages").and_then(Value::as_array_mut);
+        let messages = messages.map(std::mem::take).unwrap_or_default();
+        let ids = messages.iter().filter_map(|message| message["id"].as_str());
+        let read = ids.map(|id| session.asks(self.client.delete(format!("{url}/{}", segment(id)))));
+        let read = read.collect();
         // The last message has all that there is to know.
-        let messages = popped.pointer_mut("/messages").and_then(Value::as_array_mut);
-        let last = messages.and_then(Vec::pop);
-        Ok(last.map(|mut message| taken(&mut message, "/body")))
+        let last = messages.into_iter().next_back();
+        Ok(last.map(|mut message| Known { metadata: taken(&mut message, "/body"), read }))
+    }
+
+    /// Takes out of a queue what was read there.
+    pub(super) async fn take_out(&self, read: Vec<RequestBuilder>) -> Result<(), CallError> {
+        for request in read {
+            sent(request).await?;
+        }
+        Ok(())
     }
 
     async fn ask_heat(&self, told: &Value) -> Result<Value, CallError> {

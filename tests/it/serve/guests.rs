@@ -191,7 +191,7 @@ async fn a_killed_server_leaves_no_guest_behind_and_its_deployments_end_after_it
     let start = || Served::start(&home.path().join("data"), &places, &guests);
     let mut served = start();
     let demo = Demo::at(&served).await;
-    let script = format!("#!/bin/sh\nsetsid sleep {NAP} &\nsleep {NAP} &\nsleep 1\n");
+    let script = format!("#!/bin/sh\nsetsid sleep {NAP} &\nsleep {NAP} &\nsleep 2\n");
     for (transport, signal) in WAYS {
         demo.create(signal, template(transport, signal, &script)).await;
     }
@@ -201,7 +201,7 @@ async fn a_killed_server_leaves_no_guest_behind_and_its_deployments_end_after_it
         drop(served);
         until("a guest is left behind", || !naps()).await;
         served = start();
-        tokio::time::sleep(chance.millis(0..1500)).await;
+        tokio::time::sleep(chance.millis(0..2500)).await;
     }
     let demo = Demo::at(&served).await;
     for (transport, signal) in WAYS {
