@@ -73,7 +73,8 @@ pub(super) fn membership(cloud: &mut Cloud, ask: &Ask, group: &str, user: &str) 
     let known = cloud.keystone.memberships.contains(&id);
     match ask.method.as_str() {
         "PUT" => {
-            let row = Membership { group_id: group.to_owned(), user_id: user.to_owned() };
+            let (group_id, user_id) = (group.to_owned(), user.to_owned());
+            let row = Membership { group_id, user_id, vouched: None };
             cloud.keystone.memberships.insert(&id, row);
         }
         "GET" | "HEAD" if known => {}

@@ -5,6 +5,7 @@ mod catalog;
 mod directory;
 mod ec2;
 mod entries;
+mod federation;
 mod grants;
 mod lookup;
 pub(super) mod refer;
@@ -33,9 +34,11 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
 }
 
 fn route(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
+    federation::sweep(cloud, ask);
     match (ask.method.as_str(), path) {
         ("GET" | "HEAD", []) => Ok(Answer::json(200, &json!({"version": version(ask)}))),
         (_, ["auth", rest @ ..]) => tokens::answer(cloud, ask, rest),
+        (_, ["OS-FEDERATION", rest @ ..]) => federation::answer(cloud, ask, rest),
         (_, ["OS-TRUST", "trusts", rest @ ..]) => {
             let scope = checked(cloud, ask)?;
             trusts::answer(cloud, ask, &scope, rest)

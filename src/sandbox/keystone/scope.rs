@@ -37,9 +37,23 @@ impl Scope {
 
 /// The scope of the request's token, or the refusal of the check in front of a service.
 pub(in crate::sandbox) fn scope(cloud: &Cloud, ask: &Ask) -> Result<Scope, Answer> {
+    let token = ask.header("x-auth-token").and_then(|id| live(cloud, id, ask.at));
+    if token.is_some_and(|token| !is_held(cloud, token)) {
+        // The check in front of a service hears neither yes nor no of Keystone.
+        return Err(answer::keystone(503, "The Keystone service is temporarily unavailable."));
+    }
     find_scope(cloud, ask)
         .filter(|scope| !scope.project_id.is_empty())
         .ok_or_else(|| answer::no_token(&ask.base))
+}
+
+/// Whether a trustor still has what his trust lends.
+fn is_held(cloud: &Cloud, token: &Token) -> bool {
+    let trust = token.trust_id.as_ref().and_then(|id| cloud.keystone.trusts.get(id));
+    trust.is_none_or(|trust| {
+        let held = cloud.keystone.role_ids(&trust.trustor_user_id, &trust.project_id);
+        trust.role_ids.iter().all(|role| held.contains(role))
+    })
 }
 
 /// The scope of the request's token, also of an unscoped one.

@@ -19,6 +19,7 @@ pub(in crate::sandbox) struct Keystone {
     pub(in crate::sandbox) app_credentials: Table<AppCredential>,
     pub(in crate::sandbox) credentials: Table<Credential>,
     pub(in crate::sandbox) memberships: Table<Membership>,
+    pub(in crate::sandbox) vouching: Table<Vouching>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,6 +90,31 @@ pub(in crate::sandbox) struct Grant {
 pub(in crate::sandbox) struct Membership {
     pub(in crate::sandbox) group_id: String,
     pub(in crate::sandbox) user_id: String,
+    /// `None` is for good.
+    #[serde(default)]
+    pub(in crate::sandbox) vouched: Option<Vouched>,
+}
+
+/// Who said so, and when.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::sandbox) struct Vouched {
+    pub(in crate::sandbox) provider: String,
+    pub(in crate::sandbox) at: DateTime<Utc>,
+}
+
+/// What is said of an identity provider, of a protocol of one, or of a mapping.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::sandbox) struct Vouching {
+    pub(in crate::sandbox) path: String,
+    pub(in crate::sandbox) said: JsonMap,
+}
+
+/// By whose word a user is let in, and into which groups for as long as the token lives.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::sandbox) struct Federated {
+    pub(in crate::sandbox) provider: String,
+    pub(in crate::sandbox) protocol: String,
+    pub(in crate::sandbox) group_ids: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -144,6 +170,8 @@ pub(in crate::sandbox) struct Token {
     pub(in crate::sandbox) trust_id: Option<String>,
     #[serde(default)]
     pub(in crate::sandbox) app_credential_id: Option<String>,
+    #[serde(default)]
+    pub(in crate::sandbox) federated: Option<Federated>,
     pub(in crate::sandbox) issued_at: DateTime<Utc>,
     pub(in crate::sandbox) expires_at: DateTime<Utc>,
 }
@@ -161,6 +189,7 @@ impl Keystone {
             app_credentials: Table::new("application_credentials"),
             credentials: Table::new("credentials"),
             memberships: Table::new("memberships"),
+            vouching: Table::new("vouching"),
         }
     }
 
@@ -168,7 +197,7 @@ impl Keystone {
         self.users.len() == 0
     }
 
-    pub(in crate::sandbox) fn tables(&mut self) -> [&mut dyn Rows; 10] {
+    pub(in crate::sandbox) fn tables(&mut self) -> [&mut dyn Rows; 11] {
         [
             &mut self.domains,
             &mut self.projects,
@@ -180,13 +209,26 @@ impl Keystone {
             &mut self.app_credentials,
             &mut self.credentials,
             &mut self.memberships,
+            &mut self.vouching,
         ]
     }
 
     /// The roles that a user has on a project, be it in a group.
     pub(in crate::sandbox) fn role_ids(&self, user_id: &str, project_id: &str) -> Vec<String> {
+        self.role_ids_with(user_id, &[], project_id)
+    }
+
+    /// The same for a user whom his token puts into more groups.
+    pub(in crate::sandbox) fn role_ids_with(
+        &self,
+        user_id: &str,
+        more: &[String],
+        project_id: &str,
+    ) -> Vec<String> {
         let is_theirs = |grant: &Grant| match &grant.group_id {
-            Some(group) => self.memberships.contains(&format!("{group} {user_id}")),
+            Some(group) => {
+                more.contains(group) || self.memberships.contains(&format!("{group} {user_id}"))
+            }
             None => grant.user_id == user_id,
         };
         let grants = self.grants.values().filter(|grant| grant.project_id == project_id);

@@ -13,6 +13,7 @@ use super::super::doc::Doc;
 use super::entries::Entry;
 use super::lookup::{find_project, find_user, in_domain};
 use super::scope::live;
+use super::state::Federated;
 use super::{
     SYSTEM, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
 };
@@ -51,17 +52,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
             let catalog = catalog::entries(cloud, ask, Some(&scope.project_id));
             Ok(Answer::json(200, &json!({"catalog": catalog, "links": {"self": ask.base}})))
         }
-        ("GET", ["projects"]) => {
-            let scope = checked(cloud, ask)?;
-            let projects: Vec<Value> = cloud
-                .keystone
-                .projects
-                .values()
-                .filter(|project| !cloud.keystone.role_ids(&scope.user_id, &project.id).is_empty())
-                .map(|project| project.view(ask))
-                .collect();
-            Ok(Answer::json(200, &json!({"projects": projects, "links": {}})))
-        }
+        ("GET", ["projects"]) => projects(cloud, ask),
         ("GET", ["domains"]) => {
             let scope = checked(cloud, ask)?;
             let keystone = &cloud.keystone;
@@ -78,6 +69,26 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
         }
         _ => Err(answer::keystone(404, "The resource could not be found.")),
     }
+}
+
+/// The projects that the token's user may have a token for.
+pub(super) fn projects(cloud: &Cloud, ask: &Ask) -> Reply {
+    let token = ask.header("x-auth-token").and_then(|id| live(cloud, id, ask.at));
+    let token = token.ok_or_else(unauthorized)?;
+    let projects: Vec<Value> = cloud
+        .keystone
+        .projects
+        .values()
+        .filter(|project| !held(cloud, token, &project.id).is_empty())
+        .map(|project| project.view(ask))
+        .collect();
+    Ok(Answer::json(200, &json!({"projects": projects, "links": {}})))
+}
+
+/// The roles that a token's user has in a project, also by the token's groups.
+fn held(cloud: &Cloud, token: &Token, project: &str) -> Vec<String> {
+    let more = token.federated.as_ref().map_or(&[][..], |it| &it.group_ids);
+    cloud.keystone.role_ids_with(&token.user_id, more, project)
 }
 
 fn subject(ask: &Ask) -> Result<String, Answer> {
@@ -123,6 +134,7 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
     if let Some(former) = &former {
         // A token made from a token lives no longer, and names its whole ancestry.
         token.expires_at = former.expires_at;
+        token.federated.clone_from(&former.federated);
         token.audit_ids.extend(former.audit_ids.last().cloned());
         for method in &former.methods {
             if !token.methods.contains(method) {
@@ -182,6 +194,15 @@ pub(super) fn issue_for(
     Ok(give_out(cloud, ask, 200, token))
 }
 
+/// A token for nothing, for a user whom an identity provider lets in.
+pub(super) fn issue_to(cloud: &mut Cloud, ask: &Ask, user: String, by: Federated) -> Answer {
+    let mut token = fresh(cloud, ask);
+    token.user_id = user;
+    token.methods.push("mapped".to_owned());
+    token.federated = Some(by);
+    give_out(cloud, ask, 201, token)
+}
+
 fn give_out(cloud: &mut Cloud, ask: &Ask, status: u16, token: Token) -> Answer {
     let id = token_id(cloud);
     sweep(cloud, ask.at);
@@ -202,6 +223,7 @@ fn fresh(cloud: &Cloud, ask: &Ask) -> Token {
         audit_ids: vec![audit_id(cloud)],
         trust_id: None,
         app_credential_id: None,
+        federated: None,
         issued_at: ask.at,
         expires_at: ask.at + life(cloud),
     }
@@ -221,7 +243,7 @@ fn within_project(cloud: &Cloud, token: &mut Token, project: String) -> Result<(
     if token.trust_id.is_some() {
         return Err(forbidden("a trust's token keeps its scope"));
     }
-    token.role_ids = cloud.keystone.role_ids(&token.user_id, &project);
+    token.role_ids = held(cloud, token, &project);
     if token.role_ids.is_empty() {
         return Err(unauthorized());
     }
@@ -286,12 +308,22 @@ fn view(cloud: &Cloud, ask: &Ask, token: &Token) -> Value {
     let mut body = JsonMap::new();
     body.set("methods", json!(token.methods));
     if let Some(user) = keystone.users.get(&token.user_id) {
-        let user = json!({
+        let mut user = json!({
             "domain": domain(&user.domain_id),
             "id": user.id,
             "name": user.name,
-            "password_expires_at": null,
         });
+        match &token.federated {
+            Some(by) => {
+                let groups = by.group_ids.iter().map(|id| json!({ "id": id }));
+                user["OS-FEDERATION"] = json!({
+                    "groups": groups.collect::<Vec<Value>>(),
+                    "identity_provider": { "id": by.provider },
+                    "protocol": { "id": by.protocol },
+                });
+            }
+            None => user["password_expires_at"] = Value::Null,
+        }
         body.set("user", user);
     }
     body.set("audit_ids", json!(token.audit_ids));
