@@ -15,6 +15,9 @@ const BUSY: [&str; 3] = [
     "while it is in vm_state building",
 ];
 
+/// What the check in front of a service says where Keystone gives it no word on a token.
+const UNCHECKED: &str = "The Keystone service is temporarily unavailable";
+
 /// An error of a call. Its text is what Heat's client library for the service prints, so that a
 /// status reason reads the same: `CLASS: resources.NAME: TEXT`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -110,6 +113,13 @@ impl CloudError {
         self.status() == Some(401)
     }
 
+    /// Whether the token was not checked, because Keystone was away or would not speak of it: so it
+    /// does of a trust's when the trustor has lost a role that the trust lends.
+    pub(super) fn is_unchecked(&self) -> bool {
+        matches!(self, CloudError::Answered { status: 503, message, .. }
+            if message.contains(UNCHECKED))
+    }
+
     /// Whether the service has refused the call, and done nothing.
     pub fn is_refusal(&self) -> bool {
         let is_client_error = self.status().is_some_and(|status| (400..500).contains(&status));
@@ -155,6 +165,15 @@ impl CloudError {
             | CloudError::Credential { .. }
             | CloudError::Unsendable(_) => false,
         }
+    }
+
+    /// The same with a note, where the service has forbidden the call.
+    pub(super) fn with_note(mut self, note: &str) -> Self {
+        if let CloudError::Answered { status: 403, message, .. } = &mut self {
+            message.push(' ');
+            message.push_str(note);
+        }
+        self
     }
 
     /// How long the service wants to be left alone.

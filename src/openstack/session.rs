@@ -66,12 +66,18 @@ impl Session {
         self.bound.as_ref().map_or_else(|| SystemClock.now(), |bound| bound.cloud.now())
     }
 
-    /// Makes the call. A token that the service refuses is replaced once.
+    /// Makes the call. A token that the service refuses is replaced once. One that it could not have
+    /// checked is replaced for the next call: if that cannot be, Keystone says why.
     pub async fn send(&self, request: Request) -> Result<Response, CloudError> {
         let bound = self.bound()?;
         let token = bound.login.token(&bound.cloud).await?;
         let refused = match self.attempt(bound, &token, request.clone()).await {
             Err(error) if error.is_unauthorized() && bound.login.credentials.renewable() => token,
+            Err(error) if error.is_unchecked() && bound.login.credentials.renewable() => {
+                bound.login.forget(&token).await;
+                bound.login.token(&bound.cloud).await?;
+                return Err(error);
+            }
             outcome => return outcome,
         };
         bound.login.forget(&refused).await;

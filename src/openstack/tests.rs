@@ -32,6 +32,8 @@ struct FakeCloud {
     script: Mutex<Vec<Reply>>,
     calls: Mutex<Vec<String>>,
     tokens: AtomicUsize,
+    /// How many tokens Keystone gives before it forbids them.
+    tokens_max: AtomicUsize,
 }
 
 impl FakeCloud {
@@ -42,6 +44,7 @@ impl FakeCloud {
             script: Mutex::new(script.iter().rev().cloned().collect()),
             calls: Mutex::default(),
             tokens: AtomicUsize::new(0),
+            tokens_max: AtomicUsize::new(usize::MAX),
         });
         let served = Arc::clone(&fake);
         tokio::spawn(async move {
@@ -84,6 +87,10 @@ impl FakeCloud {
         self.calls.lock().unwrap().push(call.clone());
         if !call.contains("/v3/auth/tokens") {
             return self.script.lock().unwrap().pop().unwrap_or_else(|| status(200));
+        }
+        if self.tokens.load(Ordering::SeqCst) >= self.tokens_max.load(Ordering::SeqCst) {
+            let words = "You are not authorized to perform the requested action.";
+            return Reply::Answer(403, "", json!({"error": {"message": words}}).to_string());
         }
         let body = json!({"token": {
             "expires_at": "2999-01-01T01:00:00.000000Z",
@@ -244,6 +251,27 @@ async fn a_token_is_renewed_shortly_before_it_expires() {
     clock.advance(TimeDelta::minutes(2));
     session.send(read()).await.unwrap();
     assert_eq!(fake.tokens.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_trust_that_keystone_no_longer_honors_is_not_taken_for_a_service_that_is_away() {
+    let away = json!({"message": "The server is currently unavailable. Please try again at a later \
+        time.<br /><br />\nThe Keystone service is temporarily unavailable.\n\n"});
+    let away = Reply::Answer(503, "", away.to_string());
+    let script = [away.clone(), away.clone(), away.clone(), away];
+    let fake = FakeCloud::start(&script).await;
+    let session = fake.cloud().session_for_trust(&Secret::new("t".to_owned()), &"p".into());
+    let error = session.send(change()).await.unwrap_err();
+    // Hearth's own token, the trust's, and another of it, which is not tried on a change.
+    assert_eq!((error.status(), error.is_transient()), (Some(503), true));
+    assert_eq!((fake.tokens.load(Ordering::SeqCst), fake.network_calls()), (3, 1));
+    fake.tokens_max.store(3, Ordering::SeqCst);
+    let error = session.send(read()).await.unwrap_err();
+    assert_eq!((error.status(), error.is_transient()), (Some(403), false));
+    assert!(error.to_string().contains("by the user's trust"), "{error}");
+    // It is asked again by who comes next.
+    fake.tokens_max.store(usize::MAX, Ordering::SeqCst);
+    session.send(read()).await.unwrap();
 }
 
 #[tokio::test]

@@ -68,8 +68,15 @@ async fn authenticate(cloud: &Cloud, credentials: &Credentials) -> Result<Token,
             outcome => return outcome,
         }
     }
-    ask(cloud, credentials, Proof::Credentials(&cloud.service_login().credentials)).await
+    let own = Proof::Credentials(&cloud.service_login().credentials);
+    match (ask(cloud, credentials, own).await, credentials) {
+        (Err(error), Credentials::Trust { .. }) => Err(error.with_note(BY_TRUST)),
+        (outcome, _) => outcome,
+    }
 }
+
+/// What Keystone's 403 does not say.
+const BY_TRUST: &str = "(by the user's trust, which lends roles that he may no longer have)";
 
 async fn ask(
     cloud: &Cloud,
