@@ -87,6 +87,8 @@ impl Credentials {
         {
             return Ok(trustor);
         }
+        // What does not open the project is looked at again by whoever comes next.
+        self.sessions().remove(&key);
         let (sealed, session) = if by_password {
             let Some(login) = login else {
                 let text = "Missing required credential: X-Auth-Key";
@@ -96,7 +98,7 @@ impl Credentials {
             (Kept::seal(services, &login.password)?, session)
         } else {
             let trust = cloud.create_trust(&who.token, caller, roles).await;
-            let trust = trust.map_err(|error| refused(&error))?;
+            let trust = trust.map_err(|error| no_trust(&error, roles))?;
             let session = cloud.session_for_trust(&trust, project);
             (taint::taint(trust.reveal().as_str().into()), session)
         };
@@ -260,18 +262,39 @@ async fn trust_of(
 }
 
 fn refused(error: &CloudError) -> Refusal {
+    match error.is_transient() {
+        true => Refusal::unavailable(error.to_string()),
+        false => Refusal::new("AuthorizationFailure", error.to_string()),
+    }
+}
+
+/// Why there is no trust with these roles.
+fn no_trust(error: &CloudError, roles: &[String]) -> Refusal {
+    let class = "MissingCredentialError";
     match error.status() {
-        _ if error.is_transient() => Refusal::unavailable(error.to_string()),
         Some(403) => Refusal::new("Forbidden", format!("{DELEGATED} ({error})")),
-        Some(_) | None => Refusal::new("AuthorizationFailure", error.to_string()),
+        // Heat's words, whatever was not found.
+        Some(404) => {
+            let missing = format!("Missing required credential: roles {}", roles.join(", "));
+            let is_role = error.to_string().contains("find role");
+            let why = if is_role { NOT_HELD } else { "" };
+            Refusal::new(class, format!("{missing}.{why} ({error})"))
+        }
+        Some(_) | None => refused(error),
     }
 }
 
 /// Why Keystone lets a token make no trust.
 const DELEGATED: &str = "This token may not lend its roles for work that goes on after the \
-    request, because it was itself lent, by a trust or a restricted application credential. Use a \
-    token of the user's own, or an unrestricted application credential with the roles that the \
-    stack needs.";
+    request, because it was itself lent, by a trust, an application credential or a signature. Use \
+    a token of the user's own or, where the cloud's Keystone lets these make trusts, an unrestricted \
+    application credential with the roles that the stack needs.";
+
+/// Why Keystone does not find a role that the token has.
+const NOT_HELD: &str = " The token has roles that its user does not hold, or no longer: a role was \
+    taken away, or an identity provider gave it for this login alone, or for a time that is over. \
+    Log in again; if that does not help, the cloud's operator has to give the identity provider an \
+    authorization_ttl, or the roles to the user himself.";
 
 impl Services {
     /// Sends a command to a project's actor, waking it if need be.

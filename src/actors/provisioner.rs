@@ -239,7 +239,8 @@ impl Inhabit for Resource {
                                 .await
                         }
                     };
-                    if matches!(&result, Err(error) if error.is_unauthorized()) {
+                    let is_shut = |error: &Failure| error.is_unauthorized() || error.is_forbidden();
+                    if result.as_ref().is_err_and(is_shut) {
                         services.credentials.forget(&project, &trustor);
                     }
                     let result = result.map_err(|error| match session.has_changed() {

@@ -10,6 +10,7 @@ mod create;
 mod delete;
 mod drift;
 mod elsewhere;
+mod federated;
 mod fetched;
 mod groups;
 mod guests;

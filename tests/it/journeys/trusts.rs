@@ -90,7 +90,7 @@ impl Somebody {
         }
     }
 
-    async fn create(
+    pub(crate) async fn create(
         &self,
         (ground, world): (&Ground, &World),
         name: &str,
@@ -121,7 +121,7 @@ pub(crate) async fn trusts(ground: &Ground) -> Vec<Vec<String>> {
     all
 }
 
-fn plain() -> Value {
+pub(crate) fn plain() -> Value {
     hot(json!({ "a": test_resource(json!({ "value": "x" })) }))
 }
 
