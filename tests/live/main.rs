@@ -5,6 +5,7 @@
 
 mod bus;
 mod commands;
+mod federated;
 mod inventory;
 mod openstack;
 mod real_cloud;
