@@ -19,12 +19,27 @@ const TURN_STEPS_MAX: u64 = 50_000;
 /// The tasks of a turn: what was handed out lies in memory until the resources have come to it.
 const TURN_TASKS_MAX: usize = 512;
 
+/// What became of a task.
+enum HandedOut {
+    Told(StackEffect),
+    /// There was nothing to do.
+    Nothing,
+    /// It stays ready.
+    Waits,
+}
+
+impl HandedOut {
+    fn of(tell: Option<StackEffect>) -> Self {
+        tell.map_or(HandedOut::Nothing, HandedOut::Told)
+    }
+}
+
 impl Decider<'_> {
     /// Hands out what is ready, as much as one turn allows.
     pub(in crate::actors::stack) fn advance(&mut self) -> Decision<Stack> {
         let mut decision = Decision::nothing();
         let Some(mut tasks) = self.tasks() else { return decision };
-        let (began, mut handed_out) = (steps_since(0), 0);
+        let (began, mut handed_out, mut waiting) = (steps_since(0), 0, Vec::new());
         'turn: while !self.working.pauses {
             let mut ready = tasks.take_ready().into_iter();
             if ready.len() == 0 {
@@ -32,8 +47,9 @@ impl Decider<'_> {
             }
             while let Some(task) = ready.next() {
                 match self.hand_out(&task) {
-                    Some(tell) => decision.effects.push(tell),
-                    None => tasks.done(&task),
+                    HandedOut::Told(tell) => decision.effects.push(tell),
+                    HandedOut::Nothing => tasks.done(&task),
+                    HandedOut::Waits => waiting.push(task),
                 }
                 handed_out += 1;
                 if steps_since(began) > TURN_STEPS_MAX || handed_out == TURN_TASKS_MAX {
@@ -44,6 +60,7 @@ impl Decider<'_> {
                 }
             }
         }
+        tasks.give_back(waiting);
         // The snapshots of a stack that is deleted go with it.
         let kept = self.action == Action::Delete && !self.snapshots.is_empty();
         let over = tasks.is_over() && !kept;
@@ -107,46 +124,67 @@ impl Decider<'_> {
         Some(tasks)
     }
 
-    /// What is to be told for a task; `None` where there is nothing to do.
-    fn hand_out(&mut self, task: &Task) -> Option<StackEffect> {
+    /// What is to be told for a task.
+    fn hand_out(&mut self, task: &Task) -> HandedOut {
         match task {
             Task::Converge(name) => {
-                let traversal = self.traversal.as_ref()?;
-                let id = *traversal.nodes.get(name)?;
-                if traversal.is_act() {
-                    return self.act_task(name, id);
+                let current = self.traversal.as_ref().and_then(|it| it.nodes.get(name)).copied();
+                match current {
+                    Some(id) if self.awaits_a_deletion(id) => HandedOut::Waits,
+                    Some(id) => HandedOut::of(self.converge_or_act(name, id)),
+                    None => HandedOut::Nothing,
                 }
-                Some(self.converge_task(name, id))
             }
-            Task::CleanUp(id) => {
-                let traversal = self.state.traversal.as_ref()?;
-                let row = self.working.rows.get(id)?;
-                if traversal.nodes.get(&row.name) == Some(id) {
-                    return None;
-                }
-                let started = self.working.reports.contains_key(id);
-                if !started && !self.working.told.contains_key(id) {
-                    // Named by a revision that never came to it.
-                    self.working.rows.shift_remove(id);
-                    return None;
-                }
-                self.working.told.insert(*id, (row.name.clone(), traversal.id));
-                Some(StackEffect::Tell {
-                    id: *id,
-                    name: row.name.clone(),
-                    command: ResourceCommand::CleanUp(CleanUp {
-                        traversal: traversal.id,
-                        stack: self.identity(),
-                        type_name: row.type_name.clone(),
-                        deadline: traversal.deadline,
-                        trustor: self.acting(),
-                        stack_action: traversal.action,
-                        hooks: self.hooks(&row.name),
-                        options: traversal.options,
-                    }),
-                })
-            }
+            Task::CleanUp(id) => HandedOut::of(self.clean_up_task(*id)),
         }
+    }
+
+    /// Whether it is to be made while a former incarnation is being deleted, which the cleanup of
+    /// an update goes on with after the update has failed: a service may refuse both at once.
+    pub(super) fn awaits_a_deletion(&self, id: ResourceId) -> bool {
+        let reports = &self.working.reports;
+        let is_going = |id| {
+            reports
+                .get(&id)
+                .is_some_and(|report| report.in_progress() && report.action == Action::Delete)
+        };
+        !reports.contains_key(&id) && self.former(id).any(is_going)
+    }
+
+    fn converge_or_act(&mut self, name: &ResourceName, id: ResourceId) -> Option<StackEffect> {
+        if self.traversal.as_ref()?.is_act() {
+            return self.act_task(name, id);
+        }
+        Some(self.converge_task(name, id))
+    }
+
+    fn clean_up_task(&mut self, id: ResourceId) -> Option<StackEffect> {
+        let traversal = self.state.traversal.as_ref()?;
+        let row = self.working.rows.get(&id)?;
+        if traversal.nodes.get(&row.name) == Some(&id) {
+            return None;
+        }
+        let started = self.working.reports.contains_key(&id);
+        if !started && !self.working.told.contains_key(&id) {
+            // Named by a revision that never came to it.
+            self.working.rows.shift_remove(&id);
+            return None;
+        }
+        self.working.told.insert(id, (row.name.clone(), traversal.id));
+        Some(StackEffect::Tell {
+            id,
+            name: row.name.clone(),
+            command: ResourceCommand::CleanUp(CleanUp {
+                traversal: traversal.id,
+                stack: self.identity(),
+                type_name: row.type_name.clone(),
+                deadline: traversal.deadline,
+                trustor: self.acting(),
+                stack_action: traversal.action,
+                hooks: self.hooks(&row.name),
+                options: traversal.options,
+            }),
+        })
     }
 
     /// Hands a resource its definition.
@@ -218,11 +256,17 @@ impl Decider<'_> {
 
     /// What the former incarnations are in the cloud of one that is not made yet.
     fn replaced_by(&self, id: ResourceId) -> Vec<String> {
-        let is_made =
-            |id| self.view().reports().get(&id).is_some_and(|it| it.action != Action::Init);
-        let before = |id: ResourceId| self.working.rows.get(&id)?.replaces;
-        let former = std::iter::successors(before(id).filter(|_| !is_made(id)), |id| before(*id));
-        former.filter_map(|id| self.view().reports().get(&id)?.physical_id.clone()).collect()
+        let reports = self.view().reports();
+        if reports.get(&id).is_some_and(|report| report.action != Action::Init) {
+            return Vec::new();
+        }
+        self.former(id).filter_map(|id| reports.get(&id)?.physical_id.clone()).collect()
+    }
+
+    /// The incarnations before one, the last first.
+    fn former(&self, id: ResourceId) -> impl Iterator<Item = ResourceId> {
+        let before = |id: &ResourceId| self.working.rows.get(id)?.replaces;
+        std::iter::successors(before(&id), before)
     }
 
     /// The hooks that the environment sets for a resource.
