@@ -1,9 +1,9 @@
-//! What a fuzzer does with what others send: requests of Amazon's APIs, signals, and user data. Each
-//! is read or refused, within bounds. Plain Rust, for `cargo fuzz` and for the tests on stable.
+//! What a fuzzer does with what others send: requests of Amazon's APIs, in all their protocols,
+//! signals, and user data. Each is read or refused, within bounds. Plain Rust, for `cargo fuzz` and for the tests on stable.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hearth::api::inputs::{Sent, is_signal};
+use hearth::api::inputs::{Sent, is_signal, parameters_of};
 use hearth::resource_types::rewritten;
 use hearth::sandbox::boot_of;
 
@@ -26,6 +26,16 @@ pub(crate) fn signature(input: &[u8]) {
         Ok(_) => {}
         Err(status) => refused(status),
     });
+}
+
+/// The input of an operation, as JSON and as CBOR.
+pub(crate) fn document(input: &[u8]) {
+    for read in parameters_of(input, VALUES_MAX) {
+        match read {
+            Ok(count) => assert!(count <= VALUES_MAX, "{count} parameters"),
+            Err(status) => refused(status),
+        }
+    }
 }
 
 /// The body of a signal.

@@ -25,7 +25,7 @@ const OVERLONG_READ_FACTOR: usize = 16;
 const BODY_TIME_MAX: Duration = Duration::from_secs(300);
 
 /// How deep collections nest in what a body holds. Events wrap it, and JSON is read back 128 deep.
-const BODY_DEPTH_MAX: usize = 110;
+pub(super) const BODY_DEPTH_MAX: usize = 110;
 
 /// How many bytes of the largest body there may be for each value in it: a value costs far more than
 /// it is long, and whatever goes through a body holds up others.
@@ -36,11 +36,8 @@ const READ_AT_ONCE_MAX_BYTES: usize = 64 * 1024;
 
 /// Counts the values in a value off `left`, collections no deeper in each other than so many.
 fn counted(value: &Value, depth: usize, left: &mut usize) -> Result<(), Fault> {
-    *left = left.checked_sub(1).ok_or_else(|| exceeded("The JSON body has too many values"))?;
-    let inside = || {
-        let text = format!("Recursion depth exceeds {BODY_DEPTH_MAX}");
-        depth.checked_sub(1).ok_or_else(|| exceeded(&text))
-    };
+    count(left)?;
+    let inside = || deeper(depth);
     match value {
         Value::Array(items) => {
             let depth = inside()?;
@@ -52,6 +49,18 @@ fn counted(value: &Value, depth: usize, left: &mut usize) -> Result<(), Fault> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
+}
+
+/// Counts one value off `left`.
+pub(super) fn count(left: &mut usize) -> Result<(), Fault> {
+    *left = left.checked_sub(1).ok_or_else(|| exceeded("The body has too many values"))?;
+    Ok(())
+}
+
+/// How much deeper collections may nest in one.
+pub(super) fn deeper(depth: usize) -> Result<usize, Fault> {
+    let text = format!("Recursion depth exceeds {BODY_DEPTH_MAX}");
+    depth.checked_sub(1).ok_or_else(|| exceeded(&text))
 }
 
 fn exceeded(what: &str) -> Fault {
@@ -127,22 +136,24 @@ impl FromRequest for Body {
                 let context = context::of(&request, state(&request)?)?;
                 Ok(context.caller.project_id.clone())
             };
-            object(state(&request)?, content, project).await.map(|map| Body(Some(map)))
+            let map = object(state(&request)?, content, read_object, project).await?;
+            Ok(Body(Some(map)))
         })
     }
 }
 
-/// Reads the object that a body is.
+/// Reads the object that a body is, with as many values as there may be in one.
 pub(super) async fn object(
     state: &ApiState,
     content: Vec<u8>,
+    read: fn(&[u8], usize) -> Result<JsonMap, Fault>,
     project: impl AsyncFnOnce() -> Result<ProjectId, Fault>,
 ) -> Result<JsonMap, Fault> {
     let values = state.settings.json_body_size_max / BYTES_PER_VALUE;
     if content.len() <= READ_AT_ONCE_MAX_BYTES {
-        return read_object(&content, values);
+        return read(&content, values);
     }
-    let read = move || read_object(&content, values);
+    let read = move || read(&content, values);
     state.engine.work(&project().await?, read).await?
 }
 
@@ -344,8 +355,7 @@ mod tests {
         // Two lists, and a number in each.
         let body = r#"{"a": [0], "b": [0]}"#;
         assert_eq!(refusal(body, 4), None);
-        let text = "RequestLimitExceeded: Request limit exceeded: The JSON body has too many \
-                    values.";
+        let text = "RequestLimitExceeded: Request limit exceeded: The body has too many values.";
         assert_eq!(refusal(body, 3).as_deref(), Some(text));
     }
 

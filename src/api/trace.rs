@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
@@ -14,6 +15,7 @@ use futures::FutureExt;
 use tracing::Instrument;
 
 use super::cfn::fault::CfnFault;
+use super::cloudwatch::protocol::Protocol;
 use super::error::Fault;
 use super::front::{self, Visit};
 use super::metrics::{method_label, outcome};
@@ -32,6 +34,10 @@ pub(super) async fn with_request_id<B: MessageBody>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let state = request.app_data::<web::Data<ApiState>>().cloned();
     let door = request.app_data::<Door>().copied().unwrap_or(Door::Orchestration);
+    let protocol = match door {
+        Door::CloudWatch => Protocol::of(request.method(), request.headers()),
+        Door::Orchestration | Door::CloudFormation | Door::Metrics => None,
+    };
     let id = match &state {
         Some(state) => format!("req-{}", state.clock.fresh_id()),
         None => "req-".to_owned(),
@@ -53,7 +59,8 @@ pub(super) async fn with_request_id<B: MessageBody>(
     let refused = state.as_ref().and_then(|state| front::check(state, &request).err());
     let response = match refused {
         Some(fault) => {
-            Ok(request.into_response(door.error(fault).error_response()).map_into_right_body())
+            let answer = door.error(protocol, fault).error_response();
+            Ok(request.into_response(answer).map_into_right_body())
         }
         None => {
             // Whatever the handler left half done is its own: what requests share is in actors,
@@ -64,7 +71,8 @@ pub(super) async fn with_request_id<B: MessageBody>(
                 .map(|response| response.map(ServiceResponse::map_into_left_body))
                 .unwrap_or_else(|_| {
                     tracing::error!(parent: &span, "a request panicked");
-                    Err(door.error(Fault::new("Error", "An internal error occurred.")))
+                    let fault = Fault::new("Error", "An internal error occurred.");
+                    Err(door.error(protocol, fault))
                 })
         }
     };
@@ -124,17 +132,25 @@ fn text_of<'a>(request: &'a ServiceRequest, header: &str) -> Option<&'a str> {
 }
 
 impl Door {
-    /// A fault as the API behind it words it.
-    fn error(self, fault: Fault) -> Error {
-        match self {
-            Door::Orchestration | Door::Metrics => fault.into(),
-            Door::CloudFormation | Door::CloudWatch => CfnFault::from(fault).into(),
+    /// A fault as the API behind it words it, in the protocol of the request if that is another.
+    fn error(self, protocol: Option<Protocol>, fault: Fault) -> Error {
+        let fault = match self {
+            Door::Orchestration | Door::Metrics => return fault.into(),
+            Door::CloudFormation | Door::CloudWatch => CfnFault::from(fault),
+        };
+        match protocol {
+            None => fault.into(),
+            Some(protocol) => {
+                let answer = protocol.refuse(&fault);
+                InternalError::from_response(fault, answer).into()
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::CONTENT_TYPE;
     use actix_web::middleware::from_fn;
     use actix_web::test::{TestRequest, init_service, try_call_service};
     use actix_web::{App, HttpResponse};
@@ -158,5 +174,22 @@ mod tests {
             assert_eq!(error.error_response().status(), 500);
         }
         assert_eq!(try_call_service(&app, ask("/plain")).await.unwrap().status(), 200);
+    }
+
+    #[actix_web::test]
+    async fn a_client_is_told_of_a_fault_in_its_own_protocol() {
+        let told = |door: Door, protocol| {
+            let answer = door.error(protocol, Fault::new("Error", "why")).error_response();
+            let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+            (answer.status().as_u16(), kind.unwrap_or_default().to_owned())
+        };
+        for (protocol, kind) in [
+            (None, "application/xml"),
+            (Some(Protocol::Json), "application/x-amz-json-1.0"),
+            (Some(Protocol::Cbor), "application/cbor"),
+        ] {
+            assert_eq!(told(Door::CloudWatch, protocol), (500, kind.to_owned()));
+        }
+        assert_eq!(told(Door::Orchestration, None), (500, "application/json".to_owned()));
     }
 }

@@ -1,20 +1,23 @@
 """Amazon's clients, unmodified, on CloudWatch's API: boto and boto3 each make an alarm, put data for
-it, look at both, have the alarm go off and take it away."""
+it, look at both, have the alarm go off and take it away. boto3 does so in each protocol it knows."""
 import datetime
 import pathlib
 import sys
 import tempfile
+import unittest.mock
 
 import boto.ec2.cloudwatch
 import boto.exception
 import boto.regioninfo
 import boto3
 import botocore.exceptions
+import botocore.model
 
 from amazon import expect, key
 from processes import Server
 
 DAY = datetime.timedelta(days=1)
+MINUTE = datetime.timedelta(minutes=1)
 NAMESPACE = 'system/linux'
 
 
@@ -60,10 +63,18 @@ def play_boto(port, access, secret):
     expect(list(client.describe_alarms()), [])
 
 
-def play_boto3(port, access, secret):
-    client = boto3.client(
-        'cloudwatch', endpoint_url=f'http://127.0.0.1:{port}/v1/', region_name='RegionOne',
-        aws_access_key_id=access, aws_secret_access_key=secret)
+def boto3_client(port, access, secret, protocol):
+    """A client that speaks a protocol; without one, the one that boto3 chooses."""
+    known = (protocol,) if protocol else botocore.model.PRIORITY_ORDERED_SUPPORTED_PROTOCOLS
+    with unittest.mock.patch('botocore.model.PRIORITY_ORDERED_SUPPORTED_PROTOCOLS', known):
+        client = boto3.Session().client(
+            'cloudwatch', endpoint_url=f'http://127.0.0.1:{port}/v1/', region_name='RegionOne',
+            aws_access_key_id=access, aws_secret_access_key=secret)
+    expect(client.meta.service_model.resolved_protocol, protocol or 'json')
+    return client
+
+
+def play_boto3(client):
     dimensions = [{'Name': 'Group', 'Value': 'web'}]
     client.put_metric_alarm(
         AlarmName='new', MetricName='load', Namespace=NAMESPACE, Statistic='Maximum', Period=60,
@@ -73,16 +84,23 @@ def play_boto3(port, access, secret):
     expect((seen['AlarmName'], seen['Threshold'], seen['EvaluationPeriods'],
             seen['ActionsEnabled'], seen['StateValue'], seen['Dimensions']),
            ('new', 80.5, 2, False, 'NODATA', dimensions))
+    age = datetime.datetime.now(datetime.timezone.utc) - seen['StateUpdatedTimestamp']
+    expect(abs(age) < MINUTE, True)
     client.put_metric_data(Namespace=NAMESPACE, MetricData=[
         {'MetricName': 'load', 'Dimensions': dimensions, 'Value': value, 'Unit': 'Percent'}
         for value in (90.5, 70)])
     [metric] = client.list_metrics(Namespace=NAMESPACE)['Metrics']
     expect((metric['MetricName'], metric['Dimensions']), ('load', dimensions))
     now = datetime.datetime.now(datetime.timezone.utc)
+    client.put_metric_data(Namespace=NAMESPACE, MetricData=[{
+        'MetricName': 'load', 'Dimensions': dimensions, 'Unit': 'Percent', 'Timestamp': now,
+        'StatisticValues': {'SampleCount': 2, 'Sum': 90, 'Minimum': 30, 'Maximum': 60}}])
     points = client.get_metric_statistics(
         Namespace=NAMESPACE, MetricName='load', Dimensions=dimensions, StartTime=now - DAY,
         EndTime=now + DAY, Period=86_400, Statistics=['Maximum'])['Datapoints']
     expect((points[-1]['Maximum'], points[-1]['Unit']), (90.5, 'Percent'))
+    expect(abs(now - points[-1]['Timestamp']) < DAY, True)
+    play_compressed(client)
     client.set_alarm_state(AlarmName='new', StateValue='ALARM', StateReason='a drill')
     [seen] = client.describe_alarms(StateValue='ALARM')['MetricAlarms']
     expect(seen['StateReason'], 'a drill')
@@ -105,8 +123,37 @@ def play_boto3(port, access, secret):
         sys.exit('an alarm that is not there went off')
     except botocore.exceptions.ClientError as error:
         expect(error.response['Error']['Code'], 'InvalidParameterValue')
+    try:
+        client.put_metric_data(
+            Namespace=NAMESPACE, MetricData=[{'MetricName': 'unknown', 'Value': float('inf')}])
+        sys.exit('a number that is none was taken')
+    except client.exceptions.InvalidParameterValueException as error:
+        expect(error.response['ResponseMetadata']['HTTPStatusCode'], 400)
+    try:
+        client.list_dashboards()
+        sys.exit('there are dashboards')
+    except botocore.exceptions.ClientError as error:
+        expect(error.response['Error']['Code'], 'InvalidAction')
     client.delete_alarms(AlarmNames=names)
     expect(client.describe_alarms()['MetricAlarms'], [])
+
+
+def play_compressed(client):
+    """Puts so many data that the client compresses them."""
+    dimensions = [{'Name': f'{number}', 'Value': 'x' * 200} for number in range(5)]
+    client.put_metric_alarm(
+        AlarmName='wide', MetricName='load', Namespace=NAMESPACE, Statistic='Sum', Period=60,
+        EvaluationPeriods=1, Threshold=1, ComparisonOperator='LessThanThreshold',
+        Dimensions=dimensions)
+    encodings = []
+    client.meta.events.register_first(
+        'before-send', lambda request, **_: encodings.append(request.headers['Content-Encoding']),
+        unique_id='encodings')
+    client.put_metric_data(Namespace=NAMESPACE, MetricData=[
+        {'MetricName': 'load', 'Dimensions': dimensions, 'Value': 1} for _ in range(20)])
+    client.meta.events.unregister('before-send', unique_id='encodings')
+    expect(encodings, [b'gzip'])
+    client.delete_alarms(AlarmNames=['wide'])
 
 
 def main(binary):
@@ -115,11 +162,12 @@ def main(binary):
         try:
             access, secret = key(server.auth_url)
             play_boto(server.watch_port, access, secret)
-            play_boto3(server.watch_port, access, secret)
+            for protocol in (None, 'smithy-rpc-v2-cbor', 'query'):
+                play_boto3(boto3_client(server.watch_port, access, secret, protocol))
         finally:
             server.process.kill()
             server.process.wait()
-    print('watch: boto and boto3 are served')
+    print('watch: boto and boto3 are served, in the query protocol, JSON and CBOR')
 
 
 main(pathlib.Path(sys.argv[1]).resolve())

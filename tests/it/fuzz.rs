@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 
 #[path = "../../fuzz/resolve_input.rs"]
 mod resolve_input;
-#[path = "../../fuzz/sent_input.rs"]
-mod sent_input;
+mod sent;
 
 /// How long one input may take; a debug build is some ten times slower than what is shipped.
 const TIME_MAX: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 1 });
@@ -110,129 +109,6 @@ fn every_text_is_resolved_or_refused() {
         assert!(outcome.is_ok(), "round {round} of seed {seed} panics:\n{text}");
         assert!(began.elapsed() < TIME_MAX, "round {round} of seed {seed} takes too long:\n{text}");
     }
-}
-
-/// What is put into what others send: whatever means something in a query, a header, JSON or MIME.
-const SENT_PIECES: [&str; 44] = [
-    "&",
-    "=",
-    "%",
-    "%00",
-    "%F0%9F",
-    "+",
-    ";",
-    ":",
-    "\u{0}",
-    "\n",
-    "\r\n",
-    "\n ",
-    "\n\n",
-    "\"",
-    "\\",
-    "'",
-    "*=utf-8''%",
-    "é",
-    "\u{feff}",
-    "{",
-    "}",
-    "[[[[",
-    "\\ud83d",
-    "1e400",
-    "-1",
-    "99999999999999999999",
-    "--b",
-    "--b--",
-    "=====",
-    "boundary=",
-    "filename=",
-    "multipart/mixed",
-    "Content-Type: ",
-    "#!",
-    ".member.18446744073709551616.",
-    "Parameters.member.1.",
-    "SignatureVersion=2",
-    "X-Amz-Algorithm=AWS4-HMAC-SHA256",
-    "X-Amz-Expires=",
-    "X-Amz-Date=",
-    "Expires=",
-    "+262142-12-31T23:59:59",
-    "Credential=/////",
-    "SignedHeaders=;;;",
-];
-
-#[test]
-fn what_others_send_is_read_or_refused() {
-    let seed = setting("FUZZ_SEED").unwrap_or(20_130_523);
-    let rounds = setting("FUZZ_ROUNDS").unwrap_or(ROUNDS);
-    println!("FUZZ_SEED={seed} FUZZ_ROUNDS={rounds}");
-    let mut chance = Chance(seed);
-    for (name, read, corpus) in sent() {
-        let short: Vec<String> = corpus.iter().filter(|it| it.len() < 4_096).cloned().collect();
-        let mutations = (0..rounds).map(|_| mutated(&short, &SENT_PIECES, &mut chance));
-        for (round, text) in corpus.iter().cloned().chain(mutations).enumerate() {
-            let began = Instant::now();
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| read(text.as_bytes())));
-            let head: String = text.chars().take(2_000).collect();
-            assert!(outcome.is_ok(), "{name}: input {round} of seed {seed} panics:\n{head}");
-            let took = began.elapsed();
-            assert!(took < TIME_MAX, "{name}: input {round} of seed {seed}: {took:?}\n{head}");
-        }
-    }
-}
-
-/// What reads an input, and inputs that it reads: as usual, and as long as a body may be.
-type Sent = (&'static str, fn(&[u8]), Vec<String>);
-
-fn sent() -> [Sent; 4] {
-    const FULL: usize = 500_000;
-    let form = "Action=CreateStack&StackName=a&TemplateBody=%7B%7D&Parameters.member.1.ParameterKey=k\
-                &Parameters.member.1.ParameterValue=v&ContentType=JSON";
-    let second = "AWSAccessKeyId=k&Signature=s%2F%3D&SignatureVersion=2&SignatureMethod=HmacSHA256\
-                  &Timestamp=2024-10-04T00:00:00Z&Expires=2024-10-05T00:00:00Z";
-    let fourth = "Authorization: AWS4-HMAC-SHA256 Credential=k/20241004/r/cloudformation/aws4_request, \
-                  SignedHeaders=host;x-amz-date;user-agent, Signature=abc\n\
-                  X-Amz-Date: 20241004T000000Z\nHost: h:8000\nContent-Type: text/plain; x=y";
-    let in_query = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=k/20241004/r/s/aws4_request\
-                    &X-Amz-Date=20241004T000000Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host\
-                    &X-Amz-Signature=abc";
-    let requests = vec![
-        format!("{form}&{second}"),
-        format!("\0{fourth}\0{form}"),
-        format!("{in_query}\0Content-Type: application/x-www-form-urlencoded\0{form}"),
-        "a&".repeat(FULL),
-        "=".repeat(FULL),
-        "%41".repeat(FULL / 3),
-        format!("{in_query};{}\0{}", "a;".repeat(FULL / 4), "Signature=,".repeat(FULL / 20)),
-        format!("\0\0{}", "Parameters.member.1.=&".repeat(FULL / 22)),
-    ];
-    let signals = vec![
-        r#"{"Status": "SUCCESS", "Reason": "r", "Data": "d\\u00fc", "UniqueId": "1"}"#.to_owned(),
-        "\u{feff} {\"status\": \"SUCCESS\", \"id\": [1, {\"a\": null}]}".to_owned(),
-        "[".repeat(FULL),
-        "{\"a\":".repeat(FULL / 5),
-        format!("{{{}\"z\": 1}}", "\"a\": [], ".repeat(FULL / 9)),
-        "\n".repeat(FULL),
-    ];
-    let part = "\n--b\nContent-Type: text/x-shellscript; charset=\"utf-8\"\n\
-                Content-Transfer-Encoding: base64\n\
-                Content-Disposition: attachment;\n filename=\"a\\\"b.sh\"\n\nIyEvYmluL3NoCg==\n\
-                --b\nContent-Disposition: attachment; filename*=utf-8''%C3%BC\n\nplain\n";
-    let message = "Content-Type: multipart/mixed; boundary=\"b\"\nMIME-Version: 1.0\n";
-    let user_data = vec![
-        format!("{message}{part}--b--\n"),
-        format!("{message}{}", part.repeat(FULL / part.len())).replace('\n', "\r\n"),
-        "#!/bin/sh\necho a\n".to_owned(),
-        format!("{message}\n{}", "--b\n".repeat(FULL / 4)),
-        format!("Content-Type: x{}\n\n", "\n ;boundary".repeat(FULL / 11)),
-        format!("{message}\n--b\nContent-Disposition: a; filename=\"{}", "\\\"".repeat(FULL / 2)),
-        format!("Content-Type: multipart/x; boundary=\n{}", "\n--".repeat(FULL / 12)),
-    ];
-    [
-        ("requests", sent_input::request, requests.clone()),
-        ("signatures", sent_input::signature, requests),
-        ("signals", sent_input::signal, signals),
-        ("user data", sent_input::user_data, user_data),
-    ]
 }
 
 #[test]

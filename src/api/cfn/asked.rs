@@ -1,12 +1,17 @@
 //! A request of this API, read: parameters may stand in its query and in the form that is its body.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Read;
 
-use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use actix_web::{HttpRequest, dev};
+use flate2::read::GzDecoder;
 use url::form_urlencoded;
 
-use super::fault::{CfnFault, INVALID_COMBINATION, MISSING_PARAMETER, REQUEST_LIMIT};
+use super::fault::{
+    CfnFault, INVALID_COMBINATION, INVALID_VALUE, MISSING_PARAMETER, REQUEST_LIMIT,
+};
 use super::shape::Format;
 use crate::api::request::{read, state};
 use crate::api::url::root;
@@ -16,7 +21,7 @@ use crate::model::decoded;
 const VERSION_4: &str = "AWS4-HMAC-SHA256";
 
 /// How many parameters a request may have: two for each parameter of a stack.
-const PARAMS_MAX: usize = 4096;
+pub(in crate::api) const PARAMS_MAX: usize = 4096;
 
 /// See the module.
 pub(in crate::api) struct Asked {
@@ -27,7 +32,10 @@ pub(in crate::api) struct Asked {
     pub(in crate::api) path: String,
     pub(in crate::api) params: BTreeMap<String, String>,
     pub(in crate::api) headers: HeaderMap,
+    /// As it was sent and signed, which may be compressed.
     pub(in crate::api) body: Vec<u8>,
+    /// How long it may be once it is not compressed any more.
+    pub(in crate::api) body_size_max: usize,
 }
 
 impl Asked {
@@ -36,23 +44,48 @@ impl Asked {
         request: &HttpRequest,
         payload: dev::Payload,
     ) -> Result<Self, CfnFault> {
-        Self::signal(request, payload).await?.with_form()
+        Self::without_form(request, payload).await?.with_form()
     }
 
     /// The same with what stands in the form that the body may be.
     pub(super) fn with_form(mut self) -> Result<Self, CfnFault> {
         if self.verb == "POST" && self.is_version_4() {
             // Keystone leaves the query of such a request out of what is signed.
-            self.params.retain(|name, _| name.starts_with("X-Amz-"));
+            self.retain_version_4();
         }
         if self.is_form() {
-            let form = form_urlencoded::parse(&self.body).into_owned();
+            let content = self.content()?;
+            let form = form_urlencoded::parse(&content).into_owned();
+            let form: Vec<_> = form.take(PARAMS_MAX + 1).collect();
             // As in Heat, what stands in both is taken from the query.
-            for (name, value) in form.take(PARAMS_MAX + 1) {
+            for (name, value) in form {
                 self.params.entry(name).or_insert(value);
             }
         }
         self.bounded()
+    }
+
+    /// What the body holds: Amazon's clients compress what is long.
+    pub(in crate::api) fn content(&self) -> Result<Cow<'_, [u8]>, CfnFault> {
+        if self.header(CONTENT_ENCODING.as_str()) != Some("gzip") {
+            return Ok(Cow::Borrowed(&self.body));
+        }
+        let mut content = Vec::new();
+        let most = u64::try_from(self.body_size_max).unwrap_or(u64::MAX).saturating_add(1);
+        let read = GzDecoder::new(&*self.body).take(most).read_to_end(&mut content);
+        read.map_err(|_| CfnFault::new(INVALID_VALUE, "The body is not compressed by gzip."))?;
+        match content.len() <= self.body_size_max {
+            true => Ok(Cow::Owned(content)),
+            false => {
+                let text = format!("The body has more than {} bytes.", self.body_size_max);
+                Err(CfnFault::new(REQUEST_LIMIT, text))
+            }
+        }
+    }
+
+    /// Leaves nothing of the query but what belongs to a signature of version 4.
+    pub(in crate::api) fn retain_version_4(&mut self) {
+        self.params.retain(|name, _| name.starts_with("X-Amz-"));
     }
 
     fn is_form(&self) -> bool {
@@ -68,7 +101,7 @@ impl Asked {
     }
 
     /// Reads what has its parameters in the query alone.
-    pub(in crate::api) async fn signal(
+    pub(in crate::api) async fn without_form(
         request: &HttpRequest,
         payload: dev::Payload,
     ) -> Result<Self, CfnFault> {
@@ -84,6 +117,7 @@ impl Asked {
             params: of_query(request.query_string()),
             headers: request.headers().clone(),
             body,
+            body_size_max: settings.json_body_size_max,
         };
         asked.bounded()
     }
@@ -162,26 +196,58 @@ pub(super) fn of_query(query: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use actix_web::http::header::HeaderValue;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
+
+    fn of(params: &[(&str, &str)]) -> Asked {
+        let params = params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Asked {
+            verb: "POST".to_owned(),
+            host: String::new(),
+            path: String::new(),
+            params: params.collect(),
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+            body_size_max: 1_000,
+        }
+    }
+
+    fn compressed(content: &[u8]) -> Asked {
+        let mut asked = of(&[]);
+        asked.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(content).unwrap();
+        asked.body = encoder.finish().unwrap();
+        asked
+    }
+
+    #[test]
+    fn a_form_may_be_compressed_and_no_longer_for_that() {
+        let asked = compressed(b"Action=ListStacks").with_form().unwrap();
+        assert_eq!(asked.param("Action"), Some("ListStacks"));
+        let code = |asked: Asked| asked.with_form().err().map(|fault| fault.code());
+        assert_eq!(code(compressed(&[b'a'; 1_000])), None);
+        assert_eq!(code(compressed(&[b'a'; 1_001])), Some("RequestLimitExceeded"));
+        let mut cut = compressed(b"Action=ListStacks");
+        cut.body.truncate(20);
+        assert_eq!(code(cut), Some("InvalidParameterValue"));
+    }
 
     #[test]
     fn pairs_need_both_halves_and_no_numbers_in_a_row() {
-        let params = [
+        let asked = of(&[
             ("Parameters.member.12.ParameterKey", "b"),
             ("Parameters.member.12.ParameterValue", "2"),
             ("Parameters.member.3.ParameterKey", "a"),
             ("Parameters.member.3.ParameterValue", "1"),
             ("Parameters.member.4.ParameterKey", "half"),
             ("Parameters.member.x.ParameterKey", "none"),
-        ];
-        let asked = Asked {
-            verb: String::new(),
-            host: String::new(),
-            path: String::new(),
-            params: params.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            headers: HeaderMap::new(),
-            body: Vec::new(),
-        };
+        ]);
         let pairs = asked.pairs("Parameters", "ParameterKey", "ParameterValue");
         let pairs: Vec<_> =
             pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
-use actix_web::{HttpResponse, ResponseError};
+use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
 use serde_json::json;
 
 use super::shape::{self, Format};
@@ -77,16 +77,34 @@ impl CfnFault {
         Self { kind, detail: detail.into() }
     }
 
-    /// The answer, in the format that was asked for.
-    pub(in crate::api) fn answer(&self, format: Format) -> HttpResponse {
-        let Kind { status, code, .. } = self.kind;
-        let who = if status < 500 { "Sender" } else { "Server" };
-        let message = message(self.kind, &self.detail);
-        let error = json!({ "Error": { "Type": who, "Code": code, "Message": message } });
+    pub(in crate::api) fn code(&self) -> &'static str {
+        self.kind.code
+    }
+
+    /// Whose fault it is, in Amazon's words.
+    pub(in crate::api) fn who(&self) -> &'static str {
+        if self.kind.status < 500 { "Sender" } else { "Server" }
+    }
+
+    /// What is said.
+    pub(in crate::api) fn message(&self) -> String {
+        message(self.kind, &self.detail)
+    }
+
+    /// An answer of its status that has no body yet.
+    pub(in crate::api) fn begun(&self) -> HttpResponseBuilder {
         let mut answer = HttpResponse::build(self.status_code());
         if self.kind == OVERLOADED || self.kind == THROTTLING {
             answer.insert_header((RETRY_AFTER, RETRY_AFTER_SECS));
         }
+        answer
+    }
+
+    /// The answer, in the format that was asked for.
+    pub(in crate::api) fn answer(&self, format: Format) -> HttpResponse {
+        let (who, code, message) = (self.who(), self.code(), self.message());
+        let error = json!({ "Error": { "Type": who, "Code": code, "Message": message } });
+        let mut answer = self.begun();
         match shape::body(format, "ErrorResponse", &error) {
             Ok((kind, body)) => answer.content_type(kind).body(body),
             Err(fault) => CfnFault::from(fault).answer(format),

@@ -8,7 +8,12 @@ use super::fault::CfnFault;
 use super::shape::Format;
 use super::signal::details_in;
 use super::signature::{self, Window};
+use crate::api::cloudwatch::document;
+use crate::api::cloudwatch::protocol::Protocol;
 use crate::api::request::read_object;
+
+/// As it is where nothing else is set.
+const BODY_SIZE_MAX: usize = 1024 * 1024;
 
 /// A request. What is no name or value of a header is left out: it never gets so far.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +40,7 @@ impl Sent<'_> {
             params: asked::of_query(self.query),
             headers,
             body: self.body.to_vec(),
+            body_size_max: BODY_SIZE_MAX,
         }
         .bounded()
     }
@@ -69,6 +75,16 @@ pub fn is_signal(body: &[u8], values: usize) -> Result<bool, u16> {
         },
         None => Ok(false),
     }
+}
+
+/// How many parameters the input of an operation comes to that has up to so many values, in JSON and
+/// in CBOR, or the statuses of the refusals.
+pub fn parameters_of(input: &[u8], values: usize) -> [Result<usize, u16>; 2] {
+    [Protocol::Json, Protocol::Cbor].map(|protocol| {
+        let read = protocol.reader()(input, values).map_err(CfnFault::from);
+        let params = read.and_then(document::parameters);
+        params.map(|params| params.len()).map_err(|fault| protocol.refuse(&fault).status().as_u16())
+    })
 }
 
 fn status(fault: &CfnFault) -> u16 {

@@ -13,7 +13,7 @@ pub mod inputs;
 mod resources;
 mod shape;
 mod signal;
-mod signature;
+pub(super) mod signature;
 pub(super) mod stacks;
 
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -25,8 +25,10 @@ use self::fault::{ACCESS_DENIED, CfnFault, INVALID_ACTION};
 use self::shape::Format;
 use self::signature::Window;
 use self::stacks::{Outcome, Served};
+use super::context::Context;
+use super::front::Admitted;
 use super::request::state;
-use super::versions;
+use super::{ApiState, versions};
 
 /// What can be asked for by `Action`, each under a rule of its own name.
 const ACTIONS: [&str; 13] = [
@@ -55,6 +57,9 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         .default_service(web::to(versions::not_found));
 }
 
+/// One of Amazon's APIs: its name, which rules of policy begin with, and its actions.
+pub(super) type Api = (&'static str, &'static [&'static str]);
+
 /// An action, by any verb.
 async fn act(request: HttpRequest, payload: web::Payload) -> HttpResponse {
     answer(request, payload, ("cloudformation", &ACTIONS), perform).await
@@ -65,11 +70,11 @@ async fn refuse(request: HttpRequest, payload: web::Payload) -> HttpResponse {
     answer(request, payload, ("cloudformation", &[]), perform).await
 }
 
-/// Answers an action of one of Amazon's APIs, whose actions are under rules by its name.
+/// Answers an action in the query protocol.
 pub(super) async fn answer(
     request: HttpRequest,
     payload: web::Payload,
-    api: (&str, &[&str]),
+    api: Api,
     perform: impl AsyncFn(&Served<'_>, &str) -> Outcome,
 ) -> HttpResponse {
     let asked = match Asked::action(&request, payload.into_inner()).await {
@@ -78,23 +83,28 @@ pub(super) async fn answer(
     };
     let format = asked.format();
     let action = asked.param("Action").unwrap_or_default();
-    match admit(&request, &asked, action, api, perform).await {
+    let outcome = async {
+        let (state, request) = (state(&request)?, &request);
+        let (context, _admitted) = admit(state, request, &asked, action, api).await?;
+        perform(&Served { state, context: &context, request, asked: &asked }, action).await
+    };
+    match outcome.await {
         Ok(result) => answer::answer(format, action, result),
         Err(fault) => fault.answer(format),
     }
 }
 
-async fn admit(
+/// Lets in who may have an action done, for as long as what is returned beside lives.
+pub(super) async fn admit(
+    state: &ApiState,
     request: &HttpRequest,
     asked: &Asked,
     action: &str,
-    (api, actions): (&str, &[&str]),
-    perform: impl AsyncFn(&Served<'_>, &str) -> Outcome,
-) -> Outcome {
-    let state = state(request)?;
+    (api, actions): Api,
+) -> Result<(Context, Admitted), CfnFault> {
     // Whoever is nobody does not learn what there is.
     let window = if action == "DescribeStackResource" { Window::Look } else { Window::Now };
-    let (context, _admitted) = auth::authenticate(state, request, asked, window).await?;
+    let (context, admitted) = auth::authenticate(state, request, asked, window).await?;
     if !actions.contains(&action) {
         return Err(INVALID_ACTION.into());
     }
@@ -102,7 +112,7 @@ async fn admit(
         let text = format!("Action {action} not allowed for user");
         return Err(CfnFault::new(ACCESS_DENIED, text));
     }
-    perform(&Served { state, context: &context, request, asked }, action).await
+    Ok((context, admitted))
 }
 
 async fn perform(served: &Served<'_>, action: &str) -> Outcome {

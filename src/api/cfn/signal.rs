@@ -13,7 +13,7 @@ use super::fault::{ACCESS_DENIED, CfnFault, INVALID_VALUE};
 use super::shape::Format;
 use super::signature::Window;
 use super::stacks::Served;
-use crate::api::request::{object, state};
+use crate::api::request::{object, read_object, state};
 use crate::api::v1::{requester, resources, seen, writer};
 use crate::model::JsonMap;
 
@@ -61,7 +61,7 @@ async fn hear(
     tells: bool,
 ) -> Result<(Format, Value), CfnFault> {
     let state = state(request)?;
-    let mut asked = Asked::signal(request, payload.into_inner()).await?;
+    let mut asked = Asked::without_form(request, payload.into_inner()).await?;
     let (context, _admitted) = auth::authenticate(state, request, &asked, Window::Lasting).await?;
     if context.require("resource:signal").await.is_err() {
         return Err(CfnFault::new(ACCESS_DENIED, "Action signal not allowed for user"));
@@ -69,7 +69,7 @@ async fn hear(
     let details = match details_in(&mut asked.body) {
         Some(body) => {
             let project = async || Ok(context.caller.project_id.clone());
-            Value::Object(object(state, body, project).await?)
+            Value::Object(object(state, body, read_object, project).await?)
         }
         None if tells && !asked.body.is_empty() => {
             return Err(CfnFault::new(INVALID_VALUE, "The signal is no JSON object."));

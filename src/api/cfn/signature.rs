@@ -66,7 +66,7 @@ pub(in crate::api) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFaul
     }
     match asked.param("SignatureVersion") {
         Some("2") => {}
-        _ if asked.is_version_4() => add_version_4(asked, of_header("SignedHeaders"), &mut signed)?,
+        _ if asked.is_version_4() => add_version_4(asked, &mut signed)?,
         // Keystone would take versions 0 and 1, too, which sign next to nothing.
         Some(_) | None => return Err(INCOMPLETE_SIGNATURE.into()),
     }
@@ -75,13 +75,8 @@ pub(in crate::api) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFaul
 
 /// Version 4 signs headers and the body; of a form that is posted it signs the body alone, so that
 /// nobody else need know what is in it.
-fn add_version_4(
-    asked: &Asked,
-    names: Option<&str>,
-    signed: &mut SignedRequest,
-) -> Result<(), CfnFault> {
-    let names = names.or(asked.param("X-Amz-SignedHeaders")).unwrap_or_default();
-    let names: Vec<&str> = names.split(';').collect();
+fn add_version_4(asked: &Asked, signed: &mut SignedRequest) -> Result<(), CfnFault> {
+    let names: Vec<&str> = signed_headers(asked).split(';').collect();
     if names.len() > SIGNED_HEADERS_MAX {
         return Err(INCOMPLETE_SIGNATURE.into());
     }
@@ -100,6 +95,18 @@ fn add_version_4(
         signed.params.retain(|name, _| name.starts_with("X-Amz-"));
     }
     Ok(())
+}
+
+/// Refuses a request under version 4 that does not sign a header which says what is asked for.
+pub(in crate::api) fn require_signed(asked: &Asked, name: &str) -> Result<(), CfnFault> {
+    let is_signed = || signed_headers(asked).split(';').any(|signed| signed == name);
+    if asked.is_version_4() && !is_signed() { Err(INCOMPLETE_SIGNATURE.into()) } else { Ok(()) }
+}
+
+/// The names of headers that are signed, with semicolons between them.
+fn signed_headers(asked: &Asked) -> &str {
+    let names = asked.header("authorization").and_then(|header| part(header, "SignedHeaders"));
+    names.or(asked.param("X-Amz-SignedHeaders")).unwrap_or_default()
 }
 
 /// A part of the header: `Signature=…`.
@@ -182,6 +189,7 @@ mod tests {
             params: params.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             headers: map,
             body: b"Action=ListStacks".to_vec(),
+            body_size_max: 1_000,
         }
     }
 

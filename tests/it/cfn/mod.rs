@@ -3,6 +3,7 @@
 mod actions;
 mod addresses;
 mod desk;
+mod protocols;
 mod refusals;
 mod signals;
 mod signer;

@@ -41,14 +41,31 @@ impl Key {
 
     /// The headers by which version 4 signs a posted form.
     pub(super) fn version_4(&self, host: &str, body: &str, at: DateTime<Utc>) -> Pairs {
+        self.version_4_of(host, "/v1/", &[], body.as_bytes(), at)
+    }
+
+    /// The same for any body that is posted to a path, with other headers, which are in their order.
+    pub(super) fn version_4_of(
+        &self,
+        host: &str,
+        path: &str,
+        others: &[(&str, &str)],
+        body: &[u8],
+        at: DateTime<Utc>,
+    ) -> Pairs {
         let date = at.format("%Y%m%dT%H%M%SZ").to_string();
         let scope = format!("{}/RegionOne/cloudformation/aws4_request", &date[..8]);
-        let names = "host;x-amz-date";
-        let headers = format!("host:{host}\nx-amz-date:{date}\n");
+        let all = [("host", host), ("x-amz-date", &date)].into_iter().chain(others.iter().copied());
+        let (mut names, mut headers) = (Vec::new(), String::new());
+        for (name, value) in all {
+            names.push(name);
+            headers += &format!("{name}:{value}\n");
+        }
+        let names = names.join(";");
         let signature = self.fourth(
             &date,
             &scope,
-            &format!("POST\n/v1/\n\n{headers}\n{names}\n{}", hex(&Sha256::digest(body))),
+            &format!("POST\n{path}\n\n{headers}\n{names}\n{}", hex(&Sha256::digest(body))),
         );
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
