@@ -46,11 +46,11 @@ impl Decider<'_> {
             hooks: Resource::hooks_behind(action, *stack_action, hooks),
             ..started(action, traversal, stack, name, &type_name, trustor, *options)
         }));
-        match stack_action {
-            Action::Delete => begins,
-            // Another revision may want it again, or what takes its place.
-            _ => begins.and_do(ResourceEffect::Report),
+        if *stack_action == Action::Delete {
+            return begins;
         }
+        // Another revision may want it again, or what takes its place.
+        begins.and_do(ResourceEffect::Report)
     }
 }
 

@@ -19,21 +19,6 @@ const TURN_STEPS_MAX: u64 = 50_000;
 /// The tasks of a turn: what was handed out lies in memory until the resources have come to it.
 const TURN_TASKS_MAX: usize = 512;
 
-/// What became of a task.
-enum HandedOut {
-    Told(StackEffect),
-    /// There was nothing to do.
-    Nothing,
-    /// It stays ready.
-    Waits,
-}
-
-impl HandedOut {
-    fn of(tell: Option<StackEffect>) -> Self {
-        tell.map_or(HandedOut::Nothing, HandedOut::Told)
-    }
-}
-
 impl Decider<'_> {
     /// Hands out what is ready, as much as one turn allows.
     pub(in crate::actors::stack) fn advance(&mut self) -> Decision<Stack> {
@@ -46,10 +31,13 @@ impl Decider<'_> {
                 break;
             }
             while let Some(task) = ready.next() {
+                if self.waits(&task) {
+                    waiting.push(task);
+                    continue;
+                }
                 match self.hand_out(&task) {
-                    HandedOut::Told(tell) => decision.effects.push(tell),
-                    HandedOut::Nothing => tasks.done(&task),
-                    HandedOut::Waits => waiting.push(task),
+                    Some(tell) => decision.effects.push(tell),
+                    None => tasks.done(&task),
                 }
                 handed_out += 1;
                 if steps_since(began) > TURN_STEPS_MAX || handed_out == TURN_TASKS_MAX {
@@ -124,18 +112,25 @@ impl Decider<'_> {
         Some(tasks)
     }
 
-    /// What is to be told for a task.
-    fn hand_out(&mut self, task: &Task) -> HandedOut {
+    /// Whether a task stays ready for now.
+    fn waits(&self, task: &Task) -> bool {
+        let Task::Converge(name) = task else { return false };
+        let current = self.traversal.as_ref().and_then(|traversal| traversal.nodes.get(name));
+        current.is_some_and(|id| self.awaits_a_deletion(*id))
+    }
+
+    /// What is to be told for a task; `None` where there is nothing to do.
+    fn hand_out(&mut self, task: &Task) -> Option<StackEffect> {
         match task {
             Task::Converge(name) => {
-                let current = self.traversal.as_ref().and_then(|it| it.nodes.get(name)).copied();
-                match current {
-                    Some(id) if self.awaits_a_deletion(id) => HandedOut::Waits,
-                    Some(id) => HandedOut::of(self.converge_or_act(name, id)),
-                    None => HandedOut::Nothing,
+                let traversal = self.traversal.as_ref()?;
+                let id = *traversal.nodes.get(name)?;
+                if traversal.is_act() {
+                    return self.act_task(name, id);
                 }
+                Some(self.converge_task(name, id))
             }
-            Task::CleanUp(id) => HandedOut::of(self.clean_up_task(*id)),
+            Task::CleanUp(id) => self.clean_up_task(*id),
         }
     }
 
@@ -149,13 +144,6 @@ impl Decider<'_> {
                 .is_some_and(|report| report.in_progress() && report.action == Action::Delete)
         };
         !reports.contains_key(&id) && self.former(id).any(is_going)
-    }
-
-    fn converge_or_act(&mut self, name: &ResourceName, id: ResourceId) -> Option<StackEffect> {
-        if self.traversal.as_ref()?.is_act() {
-            return self.act_task(name, id);
-        }
-        Some(self.converge_task(name, id))
     }
 
     fn clean_up_task(&mut self, id: ResourceId) -> Option<StackEffect> {
