@@ -140,8 +140,12 @@ impl<'a> StackView<'a> {
         if report.is_some_and(|report| report.status == Status::Failed) {
             marks -= 30;
         }
-        // One that was told to go and has not begun may never do so: a crash forgets the word.
-        if report.is_some_and(|report| report.action == Action::Delete) {
+        let is_current = self
+            .traversal
+            .as_ref()
+            .is_some_and(|traversal| traversal.nodes.get(&row.name) == Some(&row.id));
+        let cleans_up = self.is_told(row.id) && !is_current;
+        if cleans_up || report.is_some_and(|report| report.action == Action::Delete) {
             marks -= 50;
         }
         if row.replaced_by.is_some() {

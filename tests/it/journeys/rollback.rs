@@ -58,42 +58,6 @@ async fn a_failed_update_takes_the_replaced_resource_back() {
 }
 
 #[actix::test]
-async fn what_is_being_deleted_is_not_made_again_before_it_is_gone() {
-    let ground = Ground::new().await;
-    let world = ground.start().await;
-    let slow = |value: &str| {
-        let pauses = json!({ "delete": 0.5 });
-        test_resource(json!({ "value": value, "action_wait_secs": pauses, "update_replace": true }))
-    };
-    let web = hot(json!({ "a": slow("one") }));
-    let web = world.create_with("web", web, false).await.unwrap();
-    world.settled(&web).await;
-    // It fails while what `a` was before is being deleted.
-    let pauses = json!({ "create": 0.2 });
-    let fails = test_resource(json!({ "fail": true, "action_wait_secs": pauses }));
-    let failed = hot(json!({ "a": slow("two"), "b": fails }));
-    let failed = world.update(web.stack, failed).await.unwrap();
-    assert_eq!(world.settled(&failed).await, "ROLLBACK_COMPLETE");
-    assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE"]);
-    let events = world.events(web.stack).await;
-    let rolled_back = events.iter().position(|event| event == "web ROLLBACK_IN_PROGRESS").unwrap();
-    let after = events[rolled_back..].iter().map(String::as_str);
-    let made: Vec<&str> = after.filter(|event| event.starts_with("a ")).collect();
-    assert_eq!(
-        made,
-        [
-            "a UPDATE_IN_PROGRESS",
-            "a UPDATE_COMPLETE",
-            "a DELETE_COMPLETE",
-            "a CREATE_IN_PROGRESS",
-            "a CREATE_COMPLETE",
-            "a DELETE_IN_PROGRESS",
-            "a DELETE_COMPLETE"
-        ]
-    );
-}
-
-#[actix::test]
 async fn a_stack_out_of_time_fails_and_says_so() {
     let ground = Ground::new().await;
     let world = ground.start().await;

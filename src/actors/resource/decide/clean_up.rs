@@ -41,16 +41,11 @@ impl Decider<'_> {
         let type_name = self.type_name_or(&clean_up.type_name);
         let CleanUp { stack, trustor, stack_action, hooks, options, .. } = &clean_up;
         let (name, action) = (&self.name, Action::Delete);
-        let begins = Self::and_proceed(Decision::record(ActionStarted {
+        Self::and_proceed(Decision::record(ActionStarted {
             deadline: clean_up.deadline,
             hooks: Resource::hooks_behind(action, *stack_action, hooks),
             ..started(action, traversal, stack, name, &type_name, trustor, *options)
-        }));
-        if *stack_action == Action::Delete {
-            return begins;
-        }
-        // Another revision may want it again, or what takes its place.
-        begins.and_do(ResourceEffect::Report)
+        }))
     }
 }
 

@@ -24,17 +24,13 @@ impl Decider<'_> {
     pub(in crate::actors::stack) fn advance(&mut self) -> Decision<Stack> {
         let mut decision = Decision::nothing();
         let Some(mut tasks) = self.tasks() else { return decision };
-        let (began, mut handed_out, mut waiting) = (steps_since(0), 0, Vec::new());
+        let (began, mut handed_out) = (steps_since(0), 0);
         'turn: while !self.working.pauses {
             let mut ready = tasks.take_ready().into_iter();
             if ready.len() == 0 {
                 break;
             }
             while let Some(task) = ready.next() {
-                if self.waits(&task) {
-                    waiting.push(task);
-                    continue;
-                }
                 match self.hand_out(&task) {
                     Some(tell) => decision.effects.push(tell),
                     None => tasks.done(&task),
@@ -48,7 +44,6 @@ impl Decider<'_> {
                 }
             }
         }
-        tasks.give_back(waiting);
         // The snapshots of a stack that is deleted go with it.
         let kept = self.action == Action::Delete && !self.snapshots.is_empty();
         let over = tasks.is_over() && !kept;
@@ -112,13 +107,6 @@ impl Decider<'_> {
         Some(tasks)
     }
 
-    /// Whether a task stays ready for now.
-    fn waits(&self, task: &Task) -> bool {
-        let Task::Converge(name) = task else { return false };
-        let current = self.traversal.as_ref().and_then(|traversal| traversal.nodes.get(name));
-        current.is_some_and(|id| self.awaits_a_deletion(*id))
-    }
-
     /// What is to be told for a task; `None` where there is nothing to do.
     fn hand_out(&mut self, task: &Task) -> Option<StackEffect> {
         match task {
@@ -130,49 +118,35 @@ impl Decider<'_> {
                 }
                 Some(self.converge_task(name, id))
             }
-            Task::CleanUp(id) => self.clean_up_task(*id),
+            Task::CleanUp(id) => {
+                let traversal = self.state.traversal.as_ref()?;
+                let row = self.working.rows.get(id)?;
+                if traversal.nodes.get(&row.name) == Some(id) {
+                    return None;
+                }
+                let started = self.working.reports.contains_key(id);
+                if !started && !self.working.told.contains_key(id) {
+                    // Named by a revision that never came to it.
+                    self.working.rows.shift_remove(id);
+                    return None;
+                }
+                self.working.told.insert(*id, (row.name.clone(), traversal.id));
+                Some(StackEffect::Tell {
+                    id: *id,
+                    name: row.name.clone(),
+                    command: ResourceCommand::CleanUp(CleanUp {
+                        traversal: traversal.id,
+                        stack: self.identity(),
+                        type_name: row.type_name.clone(),
+                        deadline: traversal.deadline,
+                        trustor: self.acting(),
+                        stack_action: traversal.action,
+                        hooks: self.hooks(&row.name),
+                        options: traversal.options,
+                    }),
+                })
+            }
         }
-    }
-
-    /// Whether it is to be made while a former incarnation is being deleted, which the cleanup of
-    /// an update goes on with after the update has failed: a service may refuse both at once.
-    pub(super) fn awaits_a_deletion(&self, id: ResourceId) -> bool {
-        let reports = &self.working.reports;
-        let is_going = |id| {
-            reports
-                .get(&id)
-                .is_some_and(|report| report.in_progress() && report.action == Action::Delete)
-        };
-        !reports.contains_key(&id) && self.former(id).any(is_going)
-    }
-
-    fn clean_up_task(&mut self, id: ResourceId) -> Option<StackEffect> {
-        let traversal = self.state.traversal.as_ref()?;
-        let row = self.working.rows.get(&id)?;
-        if traversal.nodes.get(&row.name) == Some(&id) {
-            return None;
-        }
-        let started = self.working.reports.contains_key(&id);
-        if !started && !self.working.told.contains_key(&id) {
-            // Named by a revision that never came to it.
-            self.working.rows.shift_remove(&id);
-            return None;
-        }
-        self.working.told.insert(id, (row.name.clone(), traversal.id));
-        Some(StackEffect::Tell {
-            id,
-            name: row.name.clone(),
-            command: ResourceCommand::CleanUp(CleanUp {
-                traversal: traversal.id,
-                stack: self.identity(),
-                type_name: row.type_name.clone(),
-                deadline: traversal.deadline,
-                trustor: self.acting(),
-                stack_action: traversal.action,
-                hooks: self.hooks(&row.name),
-                options: traversal.options,
-            }),
-        })
     }
 
     /// Hands a resource its definition.
@@ -244,17 +218,11 @@ impl Decider<'_> {
 
     /// What the former incarnations are in the cloud of one that is not made yet.
     fn replaced_by(&self, id: ResourceId) -> Vec<String> {
-        let reports = self.view().reports();
-        if reports.get(&id).is_some_and(|report| report.action != Action::Init) {
-            return Vec::new();
-        }
-        self.former(id).filter_map(|id| reports.get(&id)?.physical_id.clone()).collect()
-    }
-
-    /// The incarnations before one, the last first.
-    fn former(&self, id: ResourceId) -> impl Iterator<Item = ResourceId> {
-        let before = |id: &ResourceId| self.working.rows.get(id)?.replaces;
-        std::iter::successors(before(&id), before)
+        let is_made =
+            |id| self.view().reports().get(&id).is_some_and(|it| it.action != Action::Init);
+        let before = |id: ResourceId| self.working.rows.get(&id)?.replaces;
+        let former = std::iter::successors(before(id).filter(|_| !is_made(id)), |id| before(*id));
+        former.filter_map(|id| self.view().reports().get(&id)?.physical_id.clone()).collect()
     }
 
     /// The hooks that the environment sets for a resource.

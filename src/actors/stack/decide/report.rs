@@ -27,7 +27,6 @@ impl Decider<'_> {
         if ends && !report.in_progress() {
             self.working.told.remove(&id);
         }
-        let is_deleted = report.action == Action::Delete && !report.in_progress();
         self.working.reports.insert(report);
         let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
             return Decision::nothing();
@@ -65,14 +64,8 @@ impl Decider<'_> {
                     replaced_by: None,
                 };
                 self.working.rows.insert(new, row);
-                let tell = match (self.awaits_a_deletion(new), &mut self.working.tasks) {
-                    (true, Some(tasks)) => {
-                        tasks.give_back([Task::Converge(name.clone())]);
-                        None
-                    }
-                    _ => Some(self.converge_task(&name, new)),
-                };
-                let mut decision = Decision::record(ReplacementStarted {
+                let tell = self.converge_task(&name, new);
+                Decision::record(ReplacementStarted {
                     traversal: self
                         .traversal
                         .as_ref()
@@ -82,9 +75,8 @@ impl Decider<'_> {
                     old: id,
                     new,
                     type_name,
-                });
-                decision.effects.extend(tell);
-                decision
+                })
+                .and_do(tell)
             }
             Some(Outcome::Failed { reason, .. }) if is_current && self.action == Action::Check => {
                 // Every resource is looked at, whatever was found before.
@@ -100,11 +92,6 @@ impl Decider<'_> {
                 let reason = format!("Resource {action} failed: {reason}");
                 self.fail(reason)
             }
-            // What is made anew may have waited for it.
-            None if is_deleted && !is_current => match traversal.nodes.get(&name) {
-                Some(current) if !self.working.reports.contains_key(current) => self.advance(),
-                _ => Decision::nothing(),
-            },
             Some(Outcome::Converged | Outcome::Replace) | None => Decision::nothing(),
         }
     }
@@ -148,7 +135,7 @@ impl Decider<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::stack::story::{Story, given, given_made, reported, revise, update};
+    use crate::actors::stack::story::{given, given_made, reported, revise, update};
 
     #[test]
     fn a_replacement_is_made_before_its_users_change_and_its_former_goes_after_them() {
@@ -205,47 +192,5 @@ mod tests {
         assert_eq!((story.told(), story.orders()), (vec![], vec!["converge net".to_owned()]));
         assert_eq!(story.incarnations()["net"], new);
         assert_eq!(story.when_done("net").orders(), ["clean up net"]);
-    }
-
-    /// An update has replaced `net` and told its former incarnation to go.
-    fn given_cleaned_up() -> (Story, ResourceId) {
-        let story = given_made("net").when(update(revise("net other")));
-        let former = story.incarnations()["net"];
-        let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
-        assert_eq!(story.orders(), ["clean up net"]);
-        (story, former)
-    }
-
-    #[test]
-    fn what_was_told_to_go_and_may_not_have_heard_of_it_is_gone_on_with() {
-        let (story, former) = given_cleaned_up();
-        let story = story.when(StackCommand::CancelUpdate);
-        assert_eq!(story.incarnations()["net"], former);
-    }
-
-    #[test]
-    fn a_replacement_waits_until_what_is_being_deleted_is_gone() {
-        for crashes in [false, true] {
-            let (story, former) = given_cleaned_up();
-            let (mut going, mut gone) = (story.report("net"), story.report("net"));
-            let traversal = story.stack.traversal.as_ref().unwrap().id;
-            assert_eq!(going.id, former);
-            (going.action, going.status, going.outcome) =
-                (Action::Delete, Status::InProgress, None);
-            (gone.action, gone.outcome) = (Action::Delete, Some((traversal, Outcome::CleanedUp)));
-
-            let story = story.when(reported(going)).when(StackCommand::CancelUpdate);
-            let current = story.incarnations()["net"];
-            assert_ne!(current, former);
-            let mut replaced = Report::clone(story.working.reports.get(&current).unwrap());
-            let rollback = story.stack.traversal.as_ref().unwrap().id;
-            replaced.outcome = Some((rollback, Outcome::Replace));
-            let story = story.when(reported(replaced));
-            assert_eq!((story.told(), story.orders()), (vec!["ReplacementStarted"], vec![]));
-            let story = if crashes { story.when_woken() } else { story };
-            assert!(!story.orders().contains(&"converge net".to_owned()));
-            let story = story.when(reported(gone));
-            assert_eq!(story.orders(), ["converge net"]);
-        }
     }
 }
