@@ -20,7 +20,7 @@ pub(super) async fn run(scale: Scale, dir: &Path, log: &str) -> Result<Vec<Figur
     let (rate, chain) = measure(scale, &dir.join("file"), &[]).await?;
     let (other_rate, other_chain) =
         measure(scale, &dir.join("elsewhere"), &[("HEARTH_LOG", log)]).await?;
-    let least = (rate * SHARE).max(LEAST);
+    let least = (rate * SHARE).max(LEAST).round();
     let most = CHAIN_MOST.as_secs_f64();
     let secs = |name: &str, value: Duration| Figure::secs(name, value, most);
     Ok(vec![
