@@ -1,5 +1,6 @@
 //! What a fuzzer does with what others send: requests of Amazon's APIs, in all their protocols,
-//! signals, and user data. Each is read or refused, within bounds. Plain Rust, for `cargo fuzz` and for the tests on stable.
+//! signals, and user data. Each is read or refused, within bounds. Plain Rust, for `cargo fuzz` and
+//! for the tests on stable.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -33,7 +33,9 @@ pub(super) fn sweep(cloud: &mut Cloud, ask: &Ask) {
     let is_over = |vouched: &Vouched| {
         let provider = keystone.vouching.get(&format!("identity_providers/{}", vouched.provider));
         let minutes = provider.and_then(|it| it.said.int("authorization_ttl")).unwrap_or_default();
-        vouched.at + TimeDelta::minutes(minutes) <= ask.at
+        // What ends after the last time that there is does not end.
+        let ends = TimeDelta::try_minutes(minutes).and_then(|it| vouched.at.checked_add_signed(it));
+        ends.is_some_and(|ends| ends <= ask.at)
     };
     let over = keystone.memberships.ids_where(|row| row.vouched.as_ref().is_some_and(is_over));
     for row in over {

@@ -125,3 +125,13 @@ async fn work_after_the_end_of_a_membership_fails_and_goes_on_after_a_login() {
     let deleted = world.engine.delete_stack(&who, made.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
 }
+
+#[actix::test]
+async fn a_membership_may_hold_for_longer_than_there_are_times() {
+    let ground = Ground::new().await;
+    federated(&ground, Some(1)).await;
+    for minutes in [u64::from(u32::MAX) << 16, i64::MAX as u64] {
+        memberships_hold(&ground, minutes).await;
+        come_in(&ground).await;
+    }
+}
