@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hearth::events::log::Address;
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Opts};
+use mysql_async::{Conn, Error, Opts};
 
 /// Names the server.
 pub(crate) const VARIABLE: &str = "HEARTH_TEST_MARIADB";
@@ -16,6 +16,12 @@ const OPERATING: &str = include_str!("../../docs/operating.md");
 
 /// How often a row is changed at each server where somebody contends for it.
 const CONTENDED: usize = 20;
+
+/// What changes a table's or database's shape is refused with it while any server is locked.
+const PAUSED: u16 = 1047;
+/// How often such a change is tried, and how long after one another.
+const PAUSES: usize = 300;
+const PAUSE: Duration = Duration::from_millis(100);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -168,13 +174,26 @@ impl Database {
             .collect();
         aside(async {
             let mut last = None;
-            for url in urls {
-                match Conn::new(Opts::from_url(&url).unwrap()).await {
-                    Ok(mut conn) => return conn.query_drop(sql).await.unwrap(),
-                    Err(error) => last = Some(error),
+            for _ in 0..PAUSES {
+                for url in &urls {
+                    let asked = match Conn::new(Opts::from_url(url).unwrap()).await {
+                        Ok(mut conn) => conn.query_drop(sql).await,
+                        Err(error) => Err(error),
+                    };
+                    match asked {
+                        Ok(()) => return,
+                        // It was refused as a whole: another test holds the servers' locks.
+                        Err(Error::Server(error)) if error.code == PAUSED => {
+                            last = Some(Error::Server(error));
+                            break;
+                        }
+                        Err(Error::Server(error)) => panic!("{sql}: {error:?}"),
+                        Err(error) => last = Some(error),
+                    }
                 }
+                tokio::time::sleep(PAUSE).await;
             }
-            panic!("no server answers: {last:?}");
+            panic!("no server does {sql}: {last:?}");
         });
     }
 }
