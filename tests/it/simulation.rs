@@ -67,6 +67,9 @@ fn whatever_happens_every_command_ends_and_reality_is_what_the_revision_says() {
     if let Some(seed) = number("SIMULATION_SEED") {
         let world = play::live(seed);
         println!("{}", world.story.join("\n"));
+        for (i, e) in world.log.events.iter().enumerate() {
+            println!("DUMP {i} {} {} {}", e.stream, e.event_type, e.body);
+        }
         let wrongs: Vec<&String> = wrongs(&world).collect();
         assert!(wrongs.is_empty(), "{wrongs:#?}");
         return;

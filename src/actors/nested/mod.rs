@@ -38,7 +38,7 @@ pub use sight::{Around, Parent, Seen, Sight, Used};
 pub use turn::{ChildBeat, ChildDefined, Defined, Telling, Turn};
 
 use super::resource::Nesting;
-use crate::model::{CommandId, ResourceId, StackId, TraversalId};
+use crate::model::{CommandId, ResourceId, StackId};
 use crate::resource_types::Subject;
 
 /// The child stack of a resource: it has one, for as long as it lives; another with each
@@ -67,9 +67,12 @@ fn child_id(subject: &Subject, nesting: &Nesting) -> StackId {
     known.unwrap_or_else(|| child_of(resource, nesting.repetition))
 }
 
-/// The id of a command to a child.
-fn command_of(resource: ResourceId, traversal: TraversalId, step: &str) -> CommandId {
-    CommandId(derived(&[resource.0.as_bytes(), traversal.0.as_bytes(), step.as_bytes()]))
+/// The id of a command to a child, in a step of a resource's action: another one for each action.
+fn command_of(resource: ResourceId, nesting: &Nesting, step: &str) -> CommandId {
+    let traversal = nesting.traversal.0;
+    let earlier = nesting.earlier.to_be_bytes();
+    let earlier: &[u8] = if nesting.earlier == 0 { &[] } else { &earlier };
+    CommandId(derived(&[resource.0.as_bytes(), traversal.as_bytes(), earlier, step.as_bytes()]))
 }
 
 fn derived(parts: &[&[u8]]) -> uuid::Uuid {

@@ -81,7 +81,7 @@ impl<'a> ChildBeat<'a> {
 
     /// The id of what is told to the child in a step.
     pub(super) fn command_id(&self, step: &str) -> CommandId {
-        command_of(self.subject.resource_id.unwrap_or_default(), self.nesting.traversal, step)
+        command_of(self.subject.resource_id.unwrap_or_default(), self.nesting, step)
     }
 
     /// How many definitions were sent before.
@@ -94,9 +94,11 @@ impl<'a> ChildBeat<'a> {
         match (ChildStage::of(self.step), self.work) {
             (Some(ChildStage::Define), _) => Turn::Define,
             (Some(ChildStage::Delete), _) if self.subject.abandons => {
-                self.tells("delete", StackCommand::Abandon)
+                self.tells(&self.deletion(), StackCommand::Abandon)
             }
-            (Some(ChildStage::Delete), _) => self.tells("delete", StackCommand::Delete { trustor }),
+            (Some(ChildStage::Delete), _) => {
+                self.tells(&self.deletion(), StackCommand::Delete { trustor })
+            }
             (Some(ChildStage::Act), Work::Act(action)) if self.subject.physical_id.is_none() => {
                 Turn::Answer(Err(not_created(*action, self.subject)))
             }
@@ -108,8 +110,16 @@ impl<'a> ChildBeat<'a> {
         }
     }
 
+    /// The name of the step in which the child is told to go.
+    fn deletion(&self) -> String {
+        match self.round() {
+            0 => "delete".to_owned(),
+            again => format!("delete {again}"),
+        }
+    }
+
     fn tells(&self, step: &str, command: StackCommand) -> Turn {
-        let next = ChildStage::Settle.step();
+        let next = ChildStage::Settle.with(self.step.state.clone());
         let then = Beat::Next { learned: Learned::default(), next };
         Turn::Tell(Telling { id: self.command_id(step), command, then })
     }
@@ -332,6 +342,11 @@ impl<'a> ChildBeat<'a> {
                 true => Failure::in_error(format!("{}_FAILED", end.action), &end.reason),
                 false => failure(end),
             });
+        }
+        if *self.work == Work::Delete && !end.deleted {
+            // Its deletion ended early, and somebody has had it do something else since.
+            let next = ChildStage::Delete.with(json!({ "round": self.round() + 1 }));
+            return Ok(Beat::Next { learned, next });
         }
         if makes && !self.step.state["memory"].is_null() {
             return Ok(self.next_round());

@@ -335,6 +335,8 @@ pub struct Nesting {
     pub revision: StackRevision,
     /// How often the create was repeated: each time there is another child.
     pub repetition: u32,
+    /// How many actions the resource began in the traversal before this one.
+    pub earlier: u32,
     /// Of the resource's traversal, as the child's have them, too.
     pub options: TraversalOptions,
     /// The definition's, with marks on what is secret.

@@ -53,6 +53,7 @@ impl Aggregate for Resource {
                     self.replaces = started.replaces.clone();
                 }
                 self.repetitions *= u32::from(goes_on);
+                self.earlier = if goes_on { self.earlier.saturating_add(1) } else { 0 };
                 if started.action == Action::Delete && self.action != Action::Delete {
                     self.deleted_from = (self.action, self.status);
                 }

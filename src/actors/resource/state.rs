@@ -59,6 +59,8 @@ pub struct Resource {
     pub target: Option<Box<Definition>>,
     /// How often the create was repeated in this traversal.
     pub repetitions: u32,
+    /// How many actions it began in this traversal before the newest one.
+    pub earlier: u32,
     /// The definition of a failed update before the one under way: some of it may be in place.
     pub attempted: Option<Box<Definition>>,
     pub physical_id: Option<String>,

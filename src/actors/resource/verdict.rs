@@ -218,11 +218,13 @@ impl Resource {
         if self.has_failed() || other_settings {
             return self.updated_in_place(terms);
         }
-        if !nests(definition, knowledge) {
+        // A traversal that starts over after a restart takes nothing back that was done to the child
+        // since it was through: a group keeps the size that a signal gave it.
+        if terms.is_through || !nests(definition, knowledge) {
             return Verdict::Left;
         }
         let is_revisited = terms.options.revisits && self.action == Action::Create;
-        match !terms.is_through && (knowledge.observes(terms.options) || is_revisited) {
+        match knowledge.observes(terms.options) || is_revisited {
             // Whether anything in it is to be changed is for the child to see.
             true => self.updated(terms),
             false => Verdict::SeeChild,

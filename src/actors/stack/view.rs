@@ -140,12 +140,9 @@ impl<'a> StackView<'a> {
         if report.is_some_and(|report| report.status == Status::Failed) {
             marks -= 30;
         }
-        let is_current = self
-            .traversal
-            .as_ref()
-            .is_some_and(|traversal| traversal.nodes.get(&row.name) == Some(&row.id));
-        let cleans_up = self.is_told(row.id) && !is_current;
-        if cleans_up || report.is_some_and(|report| report.action == Action::Delete) {
+        // One that was told to go and has not reported its end may have been told in vain, by a
+        // process that died. It says itself whether it has to be made anew.
+        if report.is_some_and(|report| report.action == Action::Delete) {
             marks -= 50;
         }
         if row.replaced_by.is_some() {

@@ -64,6 +64,42 @@ fn a_deletion_of_a_child_that_never_was_is_done_and_any_other_refusal_fails_it()
 }
 
 #[test]
+fn a_child_that_was_told_to_go_and_is_at_something_else_by_now_is_told_again() {
+    let story = given(&group(1));
+    let step = ChildStage::Settle.step();
+    let stays = |status| ChildEnd {
+        action: Action::Check,
+        status,
+        reason: String::new(),
+        deleted: false,
+        reference: None,
+    };
+    let beat = at(&story, &Work::Delete, &step);
+    assert!(beat.ended(&stays(Status::Failed), None).is_err());
+    let Ok(Beat::Next { next, .. }) = beat.ended(&stays(Status::Complete), None) else {
+        panic!("it counts as gone")
+    };
+    let first = beat.command_id("delete");
+    let Turn::Tell(Telling { id, then, .. }) = at(&story, &Work::Delete, &next).turn() else {
+        panic!("no telling")
+    };
+    assert_ne!(id, first);
+    let Beat::Next { next, .. } = then else { panic!("{then:?}") };
+    assert_eq!((next.name.as_str(), &next.state["round"]), ("settle", &json!(1)));
+}
+
+#[test]
+fn an_action_after_another_in_one_traversal_tells_the_child_something_new() {
+    let mut story = given_made(&group(1)).when_changed(&json!({ "count": 2 }));
+    let first = story.telling().id;
+    let nesting = story.resource.call().unwrap().nesting.clone().unwrap();
+    assert_eq!(nesting.earlier, 0);
+    story = story.when_told().when_child_is_done().when_changed(&json!({ "count": 3 }));
+    assert_eq!(story.beat().nesting.traversal, nesting.traversal);
+    assert_ne!(story.telling().id, first);
+}
+
+#[test]
 fn the_child_of_an_abandoned_resource_is_abandoned() {
     let story = given(&group(1));
     let abandons = Subject { abandons: true, ..story.beat().subject.clone() };

@@ -41,11 +41,16 @@ impl Decider<'_> {
         let type_name = self.type_name_or(&clean_up.type_name);
         let CleanUp { stack, trustor, stack_action, hooks, options, .. } = &clean_up;
         let (name, action) = (&self.name, Action::Delete);
-        Self::and_proceed(Decision::record(ActionStarted {
+        let begins = Self::and_proceed(Decision::record(ActionStarted {
             deadline: clean_up.deadline,
             hooks: Resource::hooks_behind(action, *stack_action, hooks),
             ..started(action, traversal, stack, name, &type_name, trustor, *options)
-        }))
+        }));
+        match stack_action {
+            Action::Delete => begins,
+            // Another revision may want it again.
+            _ => begins.and_do(ResourceEffect::Report),
+        }
     }
 }
 

@@ -212,4 +212,16 @@ mod tests {
             assert_eq!(story.when(ResourceCommand::ChildSeen { epoch, differs }).told(), told);
         }
     }
+
+    #[test]
+    fn a_traversal_that_starts_over_leaves_a_child_as_it_is() {
+        let properties =
+            json!({ "count": 1, "resource_def": { "type": "OS::Heat::TestResource" } });
+        let group = || converge(1, "OS::Heat::ResourceGroup", properties.clone());
+        let story = given_nothing().when(group());
+        let story = story.when_answered(learned("g1", "settle", false)).when_answered(done());
+        let story = story.when(group());
+        assert!(story.told().is_empty());
+        assert!(matches!(story.effects[..], [ResourceEffect::Report]));
+    }
 }

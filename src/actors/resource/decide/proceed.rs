@@ -243,6 +243,7 @@ impl Resource {
             traversal,
             revision: definition.revision,
             repetition: self.repetitions,
+            earlier: self.earlier,
             // A child that stays is abandoned by a command of its own.
             options: TraversalOptions { retains: false, ..self.options },
             properties: definition.properties.clone(),

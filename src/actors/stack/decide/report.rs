@@ -193,4 +193,22 @@ mod tests {
         assert_eq!(story.incarnations()["net"], new);
         assert_eq!(story.when_done("net").orders(), ["clean up net"]);
     }
+
+    #[test]
+    fn what_was_told_to_go_is_gone_on_with_until_it_says_that_it_goes() {
+        for goes in [false, true] {
+            let story = given_made("net").when(update(revise("net other")));
+            let former = story.incarnations()["net"];
+            let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
+            assert_eq!(story.orders(), ["clean up net"]);
+            let mut going = story.report("net");
+            assert_eq!(going.id, former);
+            (going.action, going.status, going.outcome) =
+                (Action::Delete, Status::InProgress, None);
+
+            let story = if goes { story.when(reported(going)) } else { story };
+            let story = story.when(StackCommand::CancelUpdate);
+            assert_eq!(story.incarnations()["net"] == former, !goes);
+        }
+    }
 }
