@@ -83,11 +83,14 @@ pub struct FoundChild<R> {
     pub found: Found<R>,
 }
 
-impl<R> FoundChild<R> {
-    /// Whether nothing in it is unhealthy, nor in the stacks within it.
+impl<R: Borrow<Resource>> FoundChild<R> {
+    /// Whether nothing in it is unhealthy or gone, nor in the stacks within it.
     fn is_healthy(&self) -> bool {
-        let mut children = self.found.resources.values().filter_map(|it| it.child.as_ref());
-        self.seen.is_healthy && children.all(|child| child.is_healthy())
+        let is_whole = |it: &FoundResource<R>| match &it.child {
+            Some(child) => child.is_healthy(),
+            None => it.resource.borrow().child_stack().is_none(),
+        };
+        self.seen.is_healthy && self.found.resources.values().all(is_whole)
     }
 }
 

@@ -8,7 +8,7 @@ use hearth::actors::nested::Seen;
 use hearth::actors::plan::{Found, FoundChild, FoundResource, Planning, foresee};
 use hearth::actors::previewed::Preview;
 use hearth::actors::resource::Resource;
-use hearth::actors::stack::Known;
+use hearth::actors::stack::{Known, Stack};
 use hearth::events::StackEvent;
 use hearth::events::stack::TraversalStarted;
 use hearth::model::{Action, IndexMap, ResourceId, ResourceName, StackId, Status, TraversalId};
@@ -21,6 +21,8 @@ pub(super) struct Announced {
     traversal: TraversalId,
     plan: Preview,
     before: Stands,
+    /// The traversal that each stack was at.
+    at: BTreeMap<StackId, Option<TraversalId>>,
 }
 
 /// How many plans were compared with a traversal that came to its end, and with one that did not.
@@ -61,7 +63,9 @@ impl World {
         match self.planned(&known, &going_on) {
             Ok(plan) => {
                 let TraversalStarted { traversal, .. } = started;
-                self.announced = Some(Announced { traversal, plan, before });
+                let at = self.folds.stacks.iter().map(|(id, stack)| (*id, traversal_of(stack)));
+                let at = at.collect();
+                self.announced = Some(Announced { traversal, plan, before, at });
             }
             Err(wrong) => self.wrongs.push(format!("there is no plan: {wrong}")),
         }
@@ -177,12 +181,18 @@ impl World {
     fn compare_plan(&mut self, id: StackId, ended: Ended) {
         let Some(announced) = self.announced.take() else { return };
         let stack = self.stack(id);
-        let running = stack.traversal.as_ref().map(|traversal| traversal.id);
-        if running != Some(announced.traversal) {
+        if traversal_of(stack) != Some(announced.traversal) {
             // It was lost with its process.
             return;
         }
-        let incarnations = |child| Some(self.folds.stacks.get(&child)?.incarnations());
+        let incarnations = |id| {
+            let child = self.folds.stacks.get(&id)?;
+            match announced.at.get(&id) == Some(&traversal_of(child)) {
+                // It was broken off before it came to this one.
+                true => Some(self.seen_at_rest(id)?.going_on),
+                false => Some(child.incarnations()),
+            }
+        };
         let after = self.stands(&stack.incarnations(), &incarnations);
         let surprised = self.cloud.surprised.clone();
         let wrongs = unannounced(&announced.plan, (&announced.before, &after), ended, &surprised);
@@ -195,6 +205,10 @@ impl World {
     pub(super) fn forget_plan(&mut self) {
         self.announced = None;
     }
+}
+
+fn traversal_of(stack: &Stack) -> Option<TraversalId> {
+    stack.traversal.as_ref().map(|traversal| traversal.id)
 }
 
 /// The incarnations whose replacement a cloud has asked for in the midst of an update.

@@ -83,8 +83,9 @@ impl World {
         let is_mute = |id: &ResourceId| {
             let resource = self.folds.resources.get(id);
             resource.is_some_and(|it| {
-                let is_there = it.status == Status::Complete && it.action != Action::Delete;
-                it.type_name == HANDLE && is_there && it.signals.is_empty()
+                let is_deaf = matches!(it.action, Action::Delete | Action::Suspend);
+                let hears = it.status == Status::Complete && !is_deaf;
+                it.type_name == HANDLE && hears && it.signals.is_empty()
             })
         };
         if !self.awake().any(|(_, id, _)| waits(&id)) {

@@ -45,6 +45,11 @@ impl Decider<'_> {
             return self.come_to_be(converge, definition);
         }
         if let Some(verdict) = self.outright(self.terms(&converge), &definition, self.knowledge) {
+            if self.is_pausing() {
+                // Nothing else would end the pause.
+                let reason = "CREATE aborted (requires replacement)".to_owned();
+                return self.give_up_pause(reason).and_then(ResourceCommand::Converge(converge));
+            }
             return self.go_by(verdict, &converge, definition);
         }
         if let Some(look) = self.look_at_reality(&converge) {

@@ -122,6 +122,14 @@ mod tests {
     }
 
     #[test]
+    fn what_pauses_and_is_to_be_of_another_type_has_failed_and_is_replaced() {
+        let story = in_error();
+        let other = converge(2, "OS::Heat::TestResource", json!({}));
+        let story = story.when(other).when_answered(done()).when(act(3, Action::Check));
+        assert!(!story.resource.in_progress(), "{:?}", story.resource.phase);
+    }
+
+    #[test]
     fn a_pause_survives_a_restart() {
         let story = in_error().when_answered(done());
         let story = story.when_woken();
