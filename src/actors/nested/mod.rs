@@ -19,6 +19,8 @@ mod see;
 mod sight;
 #[cfg(test)]
 mod story;
+#[cfg(test)]
+mod transcripts;
 mod turn;
 
 use sha2::{Digest, Sha256};

@@ -1,6 +1,7 @@
 //! Given a resource whose work is a child stack, its beats: by the machines of the stack around it,
 //! of the resource and of the child, without an actor.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -27,7 +28,16 @@ pub(super) fn given(declared: &Value) -> Story {
 
 /// The same in a template.
 pub(super) fn given_in(template: &Value) -> Story {
-    let parent = stack::given_nothing().when(stack::create(stack::revise_of(template)));
+    given_with(template, &BTreeMap::new())
+}
+
+/// The same in a template with files.
+pub(super) fn given_with(template: &Value, files: &BTreeMap<String, String>) -> Story {
+    let revise = stack::revise_with(template, files);
+    let mut parent = stack::given_nothing().when(stack::create(revise));
+    while let Some(before) = parent.at_work().filter(|name| name != "a") {
+        parent = parent.when_done(&before);
+    }
     let converge = parent.converged("a").clone();
     let mut resource = resource::given_nothing();
     resource.resource = Resource::named(parent.incarnations()["a"], ResourceName::from("a"));

@@ -11,12 +11,13 @@ use super::{
     ResourceEffect, StackIdentity, Working,
 };
 use crate::actors::shell::Aggregate;
+use crate::actors::stack::story::registry;
 use crate::clock::{Clock, Moment, SimulatedClock};
 use crate::events::resource::{ActionSettled, Definition, Step};
 use crate::events::{Event, ResourceEvent};
 use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, TraversalId, Trustor};
 use crate::openstack::CloudError;
-use crate::resource_types::{Beat, Failure, Learned, Registry};
+use crate::resource_types::{Beat, Failure, Learned};
 
 /// More commands than any that a test sends leads to.
 const TURNS_MAX: usize = 100;
@@ -36,7 +37,7 @@ pub(in crate::actors) struct Story {
 pub(in crate::actors) fn given_nothing() -> Story {
     let clock = Arc::new(SimulatedClock::new(7));
     let knowledge = Knowledge {
-        registry: Arc::new(Registry::built_in().unwrap()),
+        registry: registry(),
         action_retry_limit: 1,
         lost_call_rest: Duration::from_secs(10),
         observe_on_update: false,

@@ -2,7 +2,7 @@
 //! resources are no machines here: the story says what they report.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -38,10 +38,17 @@ pub(in crate::actors) struct Story {
     pub(in crate::actors) clock: Arc<SimulatedClock>,
 }
 
+/// The built-in types, read once for all stories.
+pub(in crate::actors) fn registry() -> Arc<Registry> {
+    static BUILT_IN: LazyLock<Arc<Registry>> =
+        LazyLock::new(|| Arc::new(Registry::built_in().unwrap()));
+    BUILT_IN.clone()
+}
+
 /// A stack that nothing has happened to.
 pub(in crate::actors) fn given_nothing() -> Story {
     let knowledge = Knowledge {
-        registry: Arc::new(Registry::built_in().unwrap()),
+        registry: registry(),
         stack_action_timeout: Duration::from_secs(3600),
         bounds: TreeBounds::LOOSE,
     };
@@ -79,17 +86,23 @@ pub(in crate::actors) fn revise(resources: &str) -> Revise {
 
 /// A definition of a template, whose version may be left out.
 pub(in crate::actors) fn revise_of(template: &Value) -> Revise {
+    revise_with(template, &BTreeMap::new())
+}
+
+/// The same with files beside it.
+pub(in crate::actors) fn revise_with(template: &Value, files: &BTreeMap<String, String>) -> Revise {
     let mut template = template.clone();
     template["heat_template_version"] = "2021-04-16".into();
-    let source = StackSource { template: template.to_string().into(), ..StackSource::default() };
-    let registry = Registry::built_in().unwrap();
+    let (template, files) = (template.to_string().into(), files.clone());
+    let source = StackSource { template, files, ..StackSource::default() };
+    let registry = registry();
     let pseudo = PseudoParameters { stack_name: "web".to_owned(), ..Default::default() };
-    revise_to(StackDefinition::load(&source, &pseudo, &registry).unwrap())
+    revise_to(StackDefinition::load(&source, &pseudo, registry.as_ref()).unwrap())
 }
 
 /// The same of a definition that was read.
 pub(in crate::actors) fn revise_to(definition: StackDefinition) -> Revise {
-    let registry = Registry::built_in().unwrap();
+    let registry = registry();
     Revise {
         known: Arc::new(check(&registry, TreeBounds::LOOSE, definition).unwrap()),
         source: BlobId("a".to_owned()),
@@ -226,10 +239,15 @@ impl Story {
 
     /// Every resource ends what it was told, until nothing is left to be told.
     pub(in crate::actors) fn when_all_are_done(mut self) -> Self {
-        while let Some(name) = self.working.told.values().map(|(name, _)| name.to_string()).min() {
+        while let Some(name) = self.at_work() {
             self = self.when_done(&name);
         }
         self
+    }
+
+    /// The first of the resources that were told something, by name.
+    pub(in crate::actors) fn at_work(&self) -> Option<String> {
+        self.working.told.values().map(|(name, _)| name.to_string()).min()
     }
 
     /// A resource fails with a reason.

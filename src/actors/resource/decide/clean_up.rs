@@ -46,10 +46,10 @@ impl Decider<'_> {
             hooks: Resource::hooks_behind(action, *stack_action, hooks),
             ..started(action, traversal, stack, name, &type_name, trustor, *options)
         }));
-        match stack_action {
-            Action::Delete => begins,
-            // Another revision may want it again.
-            _ => begins.and_do(ResourceEffect::Report),
+        // Another revision may want it again, but for the last one.
+        match *stack_action == Action::Delete {
+            true => begins,
+            false => begins.and_do(ResourceEffect::Report),
         }
     }
 }
