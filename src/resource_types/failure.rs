@@ -243,6 +243,11 @@ impl Failure {
         }
     }
 
+    /// Whether the cloud has no service that could be asked.
+    pub fn is_without_service(&self) -> bool {
+        self.call().is_some_and(|error| matches!(error, CloudError::NoEndpoint { .. }))
+    }
+
     /// Whether the user may not do it.
     pub fn is_forbidden(&self) -> bool {
         self.call().is_some_and(|error| error.status() == Some(403))

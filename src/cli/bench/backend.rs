@@ -11,6 +11,8 @@ use super::{BenchError, Scale, many_stacks, stack, templates};
 /// whatever that is.
 const SHARE: f64 = 0.5;
 const LEAST: f64 = 150.0;
+/// The same of an EventStoreDB on the same machine.
+const SHARE_OF_EVENTSTORE: f64 = 0.6;
 const CHAIN: usize = 50;
 const CHAIN_MOST: Duration = Duration::from_millis(200);
 const CHAINS: usize = 5;
@@ -20,7 +22,11 @@ pub(super) async fn run(scale: Scale, dir: &Path, log: &str) -> Result<Vec<Figur
     let (rate, chain) = measure(scale, &dir.join("file"), &[]).await?;
     let (other_rate, other_chain) =
         measure(scale, &dir.join("elsewhere"), &[("HEARTH_LOG", log)]).await?;
-    let least = (rate * SHARE).max(LEAST).round();
+    let least = match log.starts_with("mysql") {
+        true => (rate * SHARE).max(LEAST),
+        false => rate * SHARE_OF_EVENTSTORE,
+    };
+    let least = least.round();
     let most = CHAIN_MOST.as_secs_f64();
     let secs = |name: &str, value: Duration| Figure::secs(name, value, most);
     Ok(vec![

@@ -37,7 +37,7 @@ pub(super) struct BenchArgs {
     /// Plays every workload in small and gives no verdict
     #[arg(long)]
     quick: bool,
-    /// Measures a log that is kept there (mysql://…) against one in a file, and nothing else
+    /// Measures a log that is kept there (mysql://…, esdb://…) against one in a file, and nothing else
     #[arg(long, value_name = "URL")]
     log: Option<String>,
 }

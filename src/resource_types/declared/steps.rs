@@ -181,8 +181,8 @@ impl Declared {
                 Ok(self.found_to_delete(beating, &subject, physical_id))
             }
             Ok(None) => Ok(done()),
-            // A service that refuses to list has not made anything for us either.
-            Err(error) if !error.is_transient() => Ok(done()),
+            Err(error) if error.is_not_found() || error.is_without_service() => Ok(done()),
+            // Somebody may not list what may have been made for him nevertheless.
             Err(error) => Err(error),
         }
     }

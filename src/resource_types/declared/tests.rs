@@ -347,6 +347,9 @@ delete: { put: \"/routers/{router}/leave\", body: { subnet: \"{subnet}\", port: 
     play(&joined, &Work::Create, &mut lost, Attempt::First, &lines).unwrap_err();
     let found = (look, 200, list(std::slice::from_ref(&ours)));
     deleted(&joined, &mut lost.clone(), &[found.clone(), leave.clone()]).unwrap();
+    // A look that is refused has not found out anything.
+    deleted(&joined, &mut lost.clone(), &[(look, 403, json!({}))]).unwrap_err();
+    deleted(&joined, &mut lost.clone(), &[(look, 404, json!({}))]).unwrap();
     deleted(&joined, &mut lost, &[(look, 200, none)]).unwrap();
 
     // Another's was there before.

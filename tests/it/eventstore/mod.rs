@@ -5,4 +5,5 @@ mod claims;
 mod copies;
 mod faults;
 mod lives;
+mod measured;
 mod recorded;
