@@ -20,6 +20,9 @@ use database::{Database, VARIABLE};
 /// For how long something befalls a server.
 const PASSING: Duration = Duration::from_millis(300);
 
+/// How often a log is opened on servers that give no answer.
+const TRIES: usize = 5;
+
 /// See the module. Its log is closed with it.
 pub(crate) struct Kept {
     pub(crate) log: Arc<dyn OwnedLog>,
@@ -54,9 +57,7 @@ impl Kept {
         };
         let log: Arc<dyn OwnedLog> = match &place {
             Place::Memory => return None,
-            Place::Database(database) => {
-                Arc::new(MariadbLog::open(&database.address(), "a test", None).unwrap())
-            }
+            Place::Database(database) => Arc::new(opened(database)),
             Place::File(folder) => {
                 Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap())
             }
@@ -108,6 +109,12 @@ impl Kept {
             }
         }
     }
+}
+
+/// Opens a log in a database as a supervisor does, who starts a process again that got no answer.
+fn opened(database: &Database) -> MariadbLog {
+    let open = || MariadbLog::open(&database.address(), "a test", None);
+    (1..TRIES).find_map(|_| open().ok()).unwrap_or_else(|| open().unwrap())
 }
 
 impl Drop for Kept {
