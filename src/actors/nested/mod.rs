@@ -69,7 +69,8 @@ fn child_id(subject: &Subject, nesting: &Nesting) -> StackId {
     known.unwrap_or_else(|| child_of(resource, nesting.repetition))
 }
 
-/// The id of a command to a child, in a step of a resource's action: another one for each action.
+/// The id of a command to a child, in a step of a resource's action: another one for each action. That
+/// of the first is what earlier versions gave, which may have told it already.
 fn command_of(resource: ResourceId, nesting: &Nesting, step: &str) -> CommandId {
     let traversal = nesting.traversal.0;
     let earlier = nesting.earlier.to_be_bytes();

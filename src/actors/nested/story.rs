@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ChildBeat, Defined, Parent, Seen, Sight, Telling};
+use super::{ChildBeat, ChildDefined, Defined, Parent, Seen, Sight, Telling};
 use crate::actors::resource::story as resource;
 use crate::actors::resource::{Resource, ResourceCommand};
 use crate::actors::stack::story as stack;
@@ -98,12 +98,15 @@ impl Story {
         let (beat, sight) = (self.beat(), self.sight());
         match beat.defined(&sight).unwrap() {
             Defined::Beat(beat) => panic!("nothing is to be told: {beat:?}"),
-            Defined::Child(defined) => {
-                let mut revise = stack::revise_to(defined.definition);
-                revise.options = defined.options;
-                beat.telling(&sight, (&defined.step, defined.then), revise, "alice").unwrap()
-            }
+            Defined::Child(defined) => self.tells(*defined, &sight),
         }
+    }
+
+    /// How the child is told a definition.
+    pub(super) fn tells(&self, defined: ChildDefined, sight: &Sight) -> Telling {
+        let mut revise = stack::revise_to(defined.definition);
+        revise.options = defined.options;
+        self.beat().telling(sight, (&defined.step, defined.then), revise, "alice").unwrap()
     }
 
     /// The child is told that, and the resource goes on.

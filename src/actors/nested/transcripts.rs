@@ -29,7 +29,7 @@ const CHANCE_LENGTH: usize = 12;
 /// More beats than any action in the file has.
 const BEATS_MAX: usize = 50;
 
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Life {
     /// A resource `c` that it names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ struct Life {
     told: IndexMap<String, Vec<Value>>,
 }
 
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Used {
     #[serde(rename = "type")]
     type_name: String,
@@ -131,10 +131,7 @@ impl Living<'_> {
             Turn::Define => match beat.defined(&self.sight()) {
                 Ok(Defined::Beat(beat)) => self.answer(Ok(*beat)),
                 Ok(Defined::Child(defined)) => {
-                    let mut revise = stack::revise_to(defined.definition);
-                    revise.options = defined.options;
-                    let (step, sight) = ((defined.step.as_str(), defined.then), self.sight());
-                    let telling = beat.telling(&sight, step, revise, "alice").unwrap();
+                    let telling = self.story.tells(*defined, &self.sight());
                     self.tell(action, telling)
                 }
                 Err(failure) => self.answer(Err(failure)),
@@ -245,12 +242,11 @@ impl Living<'_> {
 
     /// All actions one after the other, as far as they succeed; the state that each came to.
     fn live(mut self) -> (Self, Vec<String>) {
-        let mut states = Vec::new();
-        let changed = self.life.changed.clone();
+        let (life, mut states) = (self.life, Vec::new());
         for action in ["create", "update", "suspend", "resume", "check", "delete"] {
             self = match action {
                 "create" => self,
-                "update" => Self { story: self.story.when_changed(&changed), ..self },
+                "update" => Self { story: self.story.when_changed(&life.changed), ..self },
                 "suspend" => self.when(resource::act(3, Action::Suspend)),
                 "resume" => self.when(resource::act(4, Action::Resume)),
                 "check" => self.when(resource::act(5, Action::Check)),

@@ -1,7 +1,8 @@
 //! `hearth bench --log` on the server that stands in for an EventStoreDB.
 //!
-//! `BENCH=target/release/hearth cargo test --test it -- --nocapture measured` plays it in full with
-//! another program and prints the figures; whether they keep their budgets is not tested.
+//! `BENCH=target/release/hearth cargo test --test it -- --nocapture eventstore::measured` plays
+//! it in full with another program and prints the figures; whether they keep their budgets is not
+//! tested.
 
 use std::process::Command;
 

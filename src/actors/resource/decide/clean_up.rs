@@ -46,7 +46,8 @@ impl Decider<'_> {
             hooks: Resource::hooks_behind(action, *stack_action, hooks),
             ..started(action, traversal, stack, name, &type_name, trustor, *options)
         }));
-        // Another revision may want it again, but for the last one.
+        // The stack has to know that it goes before another revision goes on with it; after the
+        // stack's own deletion there is none.
         match *stack_action == Action::Delete {
             true => begins,
             false => begins.and_do(ResourceEffect::Report),

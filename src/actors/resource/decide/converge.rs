@@ -47,7 +47,7 @@ impl Decider<'_> {
         if let Some(verdict) = self.outright(self.terms(&converge), &definition, self.knowledge) {
             if self.is_pausing() {
                 // Nothing else would end the pause.
-                let reason = "CREATE aborted (requires replacement)".to_owned();
+                let reason = "CREATE aborted (superseded by another definition)".to_owned();
                 return self.give_up_pause(reason).and_then(ResourceCommand::Converge(converge));
             }
             return self.go_by(verdict, &converge, definition);
