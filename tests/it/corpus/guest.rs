@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hearth::actors::{Accepted, RequestContext};
 use hearth::clock::{Clock, SystemClock};
-use hearth::model::{ResourceName, StackId, Status};
+use hearth::model::{Action, ResourceName, StackId, Status};
 use hearth::projections::StackQuery;
 use serde_json::{Value, json};
 
@@ -37,13 +37,16 @@ pub(super) async fn attend(world: &World, told: &Accepted, wanted: &str) -> Resu
     }
 }
 
-/// Signals to deployments at work, and to handles where something waits for them.
+/// Signals to deployments at work, and to handles where something waits for them. What is being
+/// deleted waits for nothing: a signal would be put beside the deletion of its object.
 async fn signal_all(world: &World) {
     let query = StackQuery { nested: true, ..StackQuery::default() };
     let mut handles = Vec::new();
     let mut are_waited_for = false;
     for stack in world.views.stacks(query).await.unwrap() {
-        for resource in world.views.resources(stack.id).await.unwrap() {
+        let mut resources = world.views.resources(stack.id).await.unwrap();
+        resources.retain(|resource| resource.action != Action::Delete);
+        for resource in resources {
             let class = resource.type_name.rsplit("::").next().unwrap_or_default();
             match (class, resource.status) {
                 ("SoftwareDeployment" | "StructuredDeployment", Status::InProgress) => {
