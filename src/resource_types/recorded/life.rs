@@ -30,6 +30,11 @@ pub trait World {
     fn kills(&mut self) -> bool {
         false
     }
+
+    /// How long is waited, and what the resource is told of at the end of it.
+    fn wait(&mut self, _subject: &mut Subject, at_most: Option<Duration>) -> Duration {
+        at_most.unwrap_or(WAIT)
+    }
 }
 
 /// How an action ended that did not fail.
@@ -198,8 +203,8 @@ impl<'a> Life<'a> {
                     (step, attempt, failures) = (on_record(next), Attempt::First, 0);
                 }
                 Ok(Beat::Wait { after }) => {
-                    let passed = TimeDelta::from_std(after.unwrap_or(WAIT)).unwrap_or_default();
-                    self.facts.now += passed;
+                    let passed = world.wait(&mut self.subject, after);
+                    self.facts.now += TimeDelta::from_std(passed).unwrap_or_default();
                     attempt = Attempt::First;
                 }
                 Ok(Beat::Done { learned }) => {

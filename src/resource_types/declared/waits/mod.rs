@@ -4,6 +4,8 @@
 
 mod handle;
 mod object;
+#[cfg(test)]
+mod transcripts;
 
 use std::time::Duration;
 

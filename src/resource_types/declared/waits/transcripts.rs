@@ -1,0 +1,189 @@
+//! The lives of the types that wait for signals to a handle, as data: what is sent to the handle while
+//! they wait, and what comes of it, also across a kill before each beat.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clock::{Clock, SimulatedClock};
+use crate::model::{Action, JsonMap};
+use crate::openstack::{CfnPlaces, CloudError};
+use crate::resource_types::asks::{Answer, Ask, Facts};
+use crate::resource_types::declared::Declared;
+use crate::resource_types::job::{ObservedSignals, Signaled, Signals, Subject};
+use crate::resource_types::python;
+use crate::resource_types::recorded::life::{End, Life, World};
+use crate::resource_types::registry::Registry;
+use crate::resource_types::signal_entries::SignalEntries;
+
+const FILE: &str = "tests/data/resource_types/waits.yaml";
+
+/// What `get_resource` gives for the handle.
+const REFERENCE: &str = "the handle";
+/// Between two signals.
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Transcript {
+    handle: Given,
+    /// The properties besides the handle.
+    given: JsonMap,
+    acts: Vec<Act>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    #[serde(rename = "type")]
+    type_name: String,
+    #[serde(default)]
+    properties: JsonMap,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Act {
+    act: String,
+    #[serde(default)]
+    changed: JsonMap,
+    /// What is sent to the handle, one at the end of each wait.
+    #[serde(default)]
+    sent: VecDeque<Value>,
+    end: String,
+    /// What the resource shows then.
+    data: String,
+}
+
+/// A handle, and whoever signals it.
+struct Handle {
+    driver: Arc<Declared>,
+    subject: Subject,
+    entries: SignalEntries,
+    to_come: VecDeque<Value>,
+    /// The beats so far, and the one before which the process is killed.
+    beats: usize,
+    killed_at: Option<usize>,
+}
+
+impl Handle {
+    /// What is sent is read as the engine has it read, and kept.
+    fn is_sent(&mut self, details: &Value) {
+        self.subject.signaled = self.entries.len();
+        if let Signaled::Handled(outcome) = self.driver.program().signal(&self.subject, details) {
+            for (id, entry) in outcome.metadata {
+                self.entries.insert(id, entry);
+            }
+        }
+    }
+
+    fn observed(&self) -> ObservedSignals {
+        let signals = self.driver.program().signals(&self.subject);
+        let signals = signals.map(|signals| Signals { entries: self.entries.clone(), ..signals });
+        ObservedSignals { name: "h".into(), reference: REFERENCE.into(), signals }
+    }
+}
+
+impl World for Handle {
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
+        panic!("a handle that is signaled by way of the engine has nothing asked: {ask:?}");
+    }
+
+    fn kills(&mut self) -> bool {
+        let number = self.beats;
+        self.beats += 1;
+        self.killed_at == Some(number)
+    }
+
+    fn wait(&mut self, subject: &mut Subject, at_most: Option<Duration>) -> Duration {
+        let at_most = at_most.expect("what the engine tells of is not looked at again and again");
+        let Some(details) = self.to_come.pop_front() else { return at_most };
+        self.is_sent(&details);
+        subject.observed_signals = vec![self.observed()];
+        PAUSE.min(at_most)
+    }
+}
+
+/// Plays a life; how its acts end and what is shown then, and the number of its beats.
+fn played(
+    registry: &Registry,
+    type_name: &str,
+    transcript: &Transcript,
+    killed_at: Option<usize>,
+) -> (Vec<(String, String)>, usize) {
+    let facts = Facts {
+        now: SimulatedClock::new(1).now(),
+        stack_user_role: None,
+        auth_url: String::new(),
+        region: None,
+        cfn_places: CfnPlaces::default(),
+    };
+    let Given { type_name: handle, properties } = &transcript.handle;
+    let mut handle = Handle {
+        driver: registry.driver(handle).unwrap(),
+        subject: Subject { properties: properties.clone(), ..Subject::default() },
+        entries: SignalEntries::default(),
+        to_come: VecDeque::new(),
+        beats: 0,
+        killed_at,
+    };
+    let subject = Subject { observed_signals: vec![handle.observed()], ..Subject::default() };
+    let mut life = Life::new(registry, type_name, subject, facts).unwrap();
+    let properties = registry.driver(type_name).unwrap();
+    let names = properties.declaration().properties.keys();
+    let named = names.clone().find(|name| name.eq_ignore_ascii_case("handle")).unwrap();
+    let mut ends = Vec::new();
+    for act in &transcript.acts {
+        handle.to_come = act.sent.clone();
+        let end = match act.act.as_str() {
+            "create" => {
+                let mut given = transcript.given.clone();
+                given.insert(named.clone(), json!(REFERENCE));
+                life.create(given, &mut handle)
+            }
+            "update" => life.update(&act.changed, &mut handle),
+            "suspend" => life.act(Action::Suspend, &mut handle),
+            "resume" => life.act(Action::Resume, &mut handle),
+            "check" => life.act(Action::Check, &mut handle),
+            "delete" => life.delete(&mut handle),
+            other => panic!("{other} is no act"),
+        };
+        assert!(handle.to_come.is_empty(), "{type_name}: nothing waits for {:?}", handle.to_come);
+        let end = match end {
+            Ok(End::Done) => "done".to_owned(),
+            Ok(End::Nothing) => "nothing".to_owned(),
+            Ok(End::Replaced(reason)) => format!("replaced: {reason}"),
+            Err(failure) => failure.told(),
+        };
+        let shown = life.shown(&mut handle).unwrap();
+        let data = shown.values().next().map(python::text).unwrap_or_default();
+        ends.push((end, data));
+    }
+    (ends, handle.beats)
+}
+
+#[test]
+fn what_waits_for_signals_ends_as_is_written_down_whenever_the_process_is_killed() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE)).unwrap();
+    let transcripts: BTreeMap<String, Vec<Transcript>> = serde_yaml::from_str(&text).unwrap();
+    let registry = Registry::built_in().unwrap();
+    let mut kills = 0;
+    for (type_name, transcripts) in &transcripts {
+        for (number, transcript) in transcripts.iter().enumerate() {
+            let wanted: Vec<(String, String)> =
+                transcript.acts.iter().map(|act| (act.end.clone(), act.data.clone())).collect();
+            let (ends, beats) = played(&registry, type_name, transcript, None);
+            assert_eq!(ends, wanted, "{type_name}, {number}");
+            for at in 0..beats {
+                let (ends, _) = played(&registry, type_name, transcript, Some(at));
+                assert_eq!(ends, wanted, "{type_name}, {number}, killed at {at}");
+                kills += 1;
+            }
+        }
+    }
+    assert!(kills > 20, "{kills}");
+}
