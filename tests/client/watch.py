@@ -41,6 +41,9 @@ def play_boto(port, access, secret):
     expect((metric.name, metric.namespace, metric.dimensions),
            ('load', NAMESPACE, {'Group': ['web']}))
     now = datetime.datetime.utcnow()
+    client.put_metric_data(Namespace=NAMESPACE, MetricData=[{
+        'MetricName': 'load', 'Dimensions': dimensions, 'Unit': 'Percent', 'Timestamp': now,
+        'Values': [20, 40.5], 'Counts': [3, 1]}])
     points = client.get_metric_statistics(
         86_400, now - DAY, now + DAY, 'load', NAMESPACE, ['Average', 'SampleCount'],
         dimensions={'Group': ['web']})

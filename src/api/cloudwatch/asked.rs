@@ -10,8 +10,8 @@ use crate::api::cfn::asked::Asked;
 use crate::api::cfn::fault::{CfnFault, INVALID_VALUE};
 use crate::events::alarm::DIMENSIONS_MAX;
 
-/// How many members a list may have.
-const MEMBERS_MAX: usize = 100;
+/// How many members a list may have: as many as Amazon takes `Values` of a datum.
+const MEMBERS_MAX: usize = 150;
 
 /// How many of a list are given at a time, and the most that may be asked for.
 pub(super) const PAGE_MAX: usize = 100;

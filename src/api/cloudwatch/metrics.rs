@@ -41,13 +41,15 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
                 format!("There are more than {DATA_MAX} data"),
             ));
         }
-        let several = several(asked, &within)?;
-        let value = match (several, number(asked, &of("Value"))?) {
-            (Some(several), None) => several.average(),
-            (None, Some(value)) => value,
-            (Some(_), Some(_)) => {
-                let text = format!("{within}Value and {within}StatisticValues");
-                return Err(CfnFault::new(INVALID_COMBINATION, text));
+        let (taken, listed) = (taken_together(asked, &within)?, listed(asked, &within)?);
+        let (value, several) = match (number(asked, &of("Value"))?, taken.or(listed)) {
+            (Some(value), None) => (value, None),
+            (None, Some(several)) if taken.is_none() || listed.is_none() => {
+                (several.average(), Some(several))
+            }
+            (_, Some(_)) => {
+                let names = ["Value", "Values", "StatisticValues"].map(of);
+                return Err(CfnFault::new(INVALID_COMBINATION, names.join(", ")));
             }
             (None, None) => return Err(CfnFault::new(MISSING_PARAMETER, of("Value"))),
         };
@@ -70,7 +72,7 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
 }
 
 /// What values come to that were taken together, where that is given.
-fn several(asked: &Asked, within: &str) -> Result<Option<Sample>, CfnFault> {
+fn taken_together(asked: &Asked, within: &str) -> Result<Option<Sample>, CfnFault> {
     let of = |name: &str| format!("{within}StatisticValues.{name}");
     let names = ["SampleCount", "Sum", "Minimum", "Maximum"];
     if names.iter().all(|name| asked.param(&of(name)).is_none()) {
@@ -81,6 +83,32 @@ fn several(asked: &Asked, within: &str) -> Result<Option<Sample>, CfnFault> {
     };
     let [count, sum, minimum, maximum] = names.map(needed);
     Ok(Some(Sample { count: count?, sum: sum?, minimum: minimum?, maximum: maximum? }))
+}
+
+/// What values come to that are given one by one, each as often as its count says.
+fn listed(asked: &Asked, within: &str) -> Result<Option<Sample>, CfnFault> {
+    let of = |name: &str| -> Result<Vec<f64>, CfnFault> {
+        let name = format!("{within}{name}");
+        let numbers = asked_list(asked, &name)?;
+        numbers.iter().map(|number| number.parse().map_err(|_| wrong(&name))).collect()
+    };
+    let (values, counts) = (of("Values")?, of("Counts")?);
+    if !counts.is_empty() && counts.len() != values.len() {
+        let text = format!("{within}Values and {within}Counts");
+        return Err(CfnFault::new(INVALID_COMBINATION, text));
+    }
+    let Some(first) = values.first() else { return Ok(None) };
+    let mut all = Sample { count: 0.0, sum: 0.0, minimum: *first, maximum: *first };
+    for (value, count) in values.iter().zip(counts.iter().chain(std::iter::repeat(&1.0))) {
+        if *count <= 0.0 {
+            return Err(wrong(&format!("{within}Counts")));
+        }
+        all.count += count;
+        all.sum += value * count;
+        all.minimum = all.minimum.min(*value);
+        all.maximum = all.maximum.max(*value);
+    }
+    Ok(Some(all))
 }
 
 pub(super) async fn list_all(served: &Served<'_>) -> Result<Vec<MetricRow>, CfnFault> {

@@ -154,6 +154,33 @@ async fn values_that_were_taken_together_are_data_of_their_own_time() {
         let answer = put(&several(sum, at)).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
+    let listed = |counts: &[&str]| -> Vec<(String, String)> {
+        let mut datum = several("20", &then);
+        datum.retain(|(name, _)| !name.contains(".StatisticValues."));
+        let all = [("Values", ["1", "9"].as_slice()), ("Counts", counts)];
+        for (list, numbers) in all {
+            datum.extend(numbers.iter().zip(1..).map(|(number, at)| {
+                (format!("MetricData.member.1.{list}.member.{at}"), (*number).to_owned())
+            }));
+        }
+        datum
+    };
+    for counts in [["3", "1"].as_slice(), &[]] {
+        let answer = put(&listed(counts)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+    for (counts, error) in [
+        (["1"].as_slice(), "InvalidParameterCombination"),
+        (&["0", "1"], "InvalidParameterValue"),
+        (&["NaN", "1"], "InvalidParameterValue"),
+        (&["1e300", "1"], "InvalidParameterValue"),
+    ] {
+        let refused = put(&listed(counts)).await;
+        assert_eq!(code(&refused), (400, error.into()), "{}", refused.text);
+    }
+    let mut both = several("20", &then);
+    both.extend(listed(&[]).into_iter().filter(|(name, _)| name.contains(".Values.")));
+    assert_eq!(code(&put(&both).await), (400, "InvalidParameterCombination".into()));
     let (from, to) = (hours(32), hours(28));
     let asked = [
         ("Namespace", "system/linux"),
@@ -171,7 +198,8 @@ async fn values_that_were_taken_together_are_data_of_their_own_time() {
     let asked: Vec<_> = asked.into_iter().chain(statistics).collect();
     let told = desk.watch("GetMetricStatistics", &asked).await.text;
     let seen = names.map(|name| within(&told, name));
-    assert_eq!(seen, ["8.0", "32.0", "4.0", "1.0", "9.0"], "{told}");
+    let average = (32.0 + 12.0 + 10.0) / 14.0;
+    assert_eq!(seen, ["14.0", "54.0", &format!("{average}"), "1.0", "9.0"], "{told}");
     let mut both = several("20", &hours(1));
     both.push(("MetricData.member.1.Value".to_owned(), "1".to_owned()));
     let refused = put(&both).await;
