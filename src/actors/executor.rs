@@ -164,7 +164,8 @@ impl<'a> Executor<'a> {
     }
 
     async fn answer_next(&mut self, ask: Box<Ask>, run: &mut Run) {
-        let answer = self.answer(&ask).await;
+        let session = self.session;
+        let answer = session.covers(self.answer(&ask)).await;
         run.answered(ask, answer);
     }
 

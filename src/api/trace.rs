@@ -22,6 +22,7 @@ use super::metrics::{method_label, outcome};
 use super::{ApiState, Door};
 use crate::metrics::Label;
 use crate::model::RequestId;
+use crate::openstack::Behalf;
 use crate::traces::{Span, SpanContext, SpanId, SpanKind, TraceId};
 
 /// Where a client finds the id of its request.
@@ -66,6 +67,7 @@ pub(super) async fn with_request_id<B: MessageBody>(
             // Whatever the handler left half done is its own: what requests share is in actors,
             // which are read back from the log.
             let handled = next.call(request).instrument(span.clone());
+            let handled = Behalf::of(RequestId::from(id.as_str())).covers(handled);
             let handled = AssertUnwindSafe(handled).catch_unwind().await;
             handled
                 .map(|response| response.map(ServiceResponse::map_into_left_body))

@@ -1,5 +1,7 @@
 //! For whom calls are made.
 
+use std::future::Future;
+
 use crate::model::RequestId;
 use crate::traces::SpanId;
 
@@ -15,4 +17,19 @@ impl Behalf {
     pub fn of(request_id: RequestId) -> Self {
         Self { span: SpanId::of_request(&request_id), request_id }
     }
+
+    /// Has the calls of some work made for it that do not say themselves for whom they are: those
+    /// to Keystone, which sessions, tokens and trusts need.
+    pub async fn covers<T>(self, work: impl Future<Output = T>) -> T {
+        COVERING.scope(self, work).await
+    }
+
+    /// What covers the work that is under way.
+    pub(super) fn covering() -> Option<Self> {
+        COVERING.try_with(Clone::clone).ok()
+    }
+}
+
+tokio::task_local! {
+    static COVERING: Behalf;
 }

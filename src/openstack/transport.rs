@@ -220,22 +220,26 @@ impl Transport {
         let _open = gate.acquire().await;
         let began = Instant::now();
         let traced = self.traced(call);
-        let context = traced.as_ref().map(|(span, _)| *span);
+        let context = traced.as_ref().map(|traced| traced.context);
         let answer = self.exchange(client, call, began, context).await;
         let labels = [call.service.as_str().to_owned().into(), outcome(&answer).into()];
         self.calls.with(labels).observe(began.elapsed());
-        if let Some((context, at)) = traced {
-            self.tracer.tell(|| span_of(call, &answer, context, at, self.clock.now()));
+        if let Some(traced) = traced {
+            self.tracer.tell(|| traced.span(call, &answer, self.clock.now()));
         }
         answer
     }
 
     /// A span for a call that is made for a request, where spans are told.
-    fn traced(&self, call: &Call) -> Option<(SpanContext, DateTime<Utc>)> {
-        let behalf = call.behalf.as_ref().filter(|_| self.tracer.is_on())?;
+    fn traced(&self, call: &Call) -> Option<Traced> {
+        if !self.tracer.is_on() {
+            return None;
+        }
+        let behalf = call.behalf.clone().or_else(Behalf::covering)?;
         let trace = TraceId::of(&behalf.request_id);
         let span = SpanId::of(&[&self.clock.fresh_id().to_string()]);
-        Some((SpanContext { trace, span }, self.clock.now()))
+        let context = SpanContext { trace, span };
+        Some(Traced { context, parent: behalf.span, began: self.clock.now() })
     }
 
     async fn exchange(
@@ -315,34 +319,42 @@ impl Transport {
     }
 }
 
-/// A call, without its path, which has names in it.
-fn span_of(
-    call: &Call,
-    answer: &Result<Response, CloudError>,
+/// A call whose span is told once it is over.
+struct Traced {
     context: SpanContext,
+    parent: SpanId,
     began: DateTime<Utc>,
-    ended: DateTime<Utc>,
-) -> Span {
-    let status = match answer {
-        Ok(response) => Some(response.status),
-        Err(error) => error.status(),
-    };
-    let mut attributes = vec![
-        ("http.request.method", call.method.as_str().into()),
-        ("hearth.service", call.service.as_str().into()),
-        ("hearth.outcome", outcome(answer).into()),
-    ];
-    attributes.extend(status.map(|status| ("http.response.status_code", status.into())));
-    Span {
-        context,
-        parent: call.behalf.as_ref().map(|behalf| behalf.span),
-        link: None,
-        kind: SpanKind::Client,
-        name: format!("{} {}", call.method.as_str(), call.service.as_str()),
-        began,
-        ended,
-        attributes,
-        failed: answer.is_err(),
+}
+
+impl Traced {
+    /// The call, without its path, which has names in it.
+    fn span(
+        self,
+        call: &Call,
+        answer: &Result<Response, CloudError>,
+        ended: DateTime<Utc>,
+    ) -> Span {
+        let status = match answer {
+            Ok(response) => Some(response.status),
+            Err(error) => error.status(),
+        };
+        let mut attributes = vec![
+            ("http.request.method", call.method.as_str().into()),
+            ("hearth.service", call.service.as_str().into()),
+            ("hearth.outcome", outcome(answer).into()),
+        ];
+        attributes.extend(status.map(|status| ("http.response.status_code", status.into())));
+        Span {
+            context: self.context,
+            parent: Some(self.parent),
+            link: None,
+            kind: SpanKind::Client,
+            name: format!("{} {}", call.method.as_str(), call.service.as_str()),
+            began: self.began,
+            ended,
+            attributes,
+            failed: answer.is_err(),
+        }
     }
 }
 

@@ -93,6 +93,19 @@ fn one_trace_leads_from_a_request_to_the_calls_it_led_to() {
         ("POST /v1/{project}/stacks", 2),
     ];
     assert_eq!(way, expected.map(|(name, kind)| (name.to_owned(), kind)));
+    // Keystone's calls are part of what needs them: whoever asks is looked up, and gives a trust; the
+    // resource's work takes a token by it.
+    for (parent, call) in [
+        ("POST /v1/{project}/stacks", "GET identity"),
+        ("POST /v1/{project}/stacks", "POST identity"),
+        ("CREATE OS::Neutron::Net", "POST identity"),
+    ] {
+        let is_within = |span: &&&Value| {
+            span["parentSpanId"].as_str().is_some_and(|id| by_id[id]["name"] == parent)
+        };
+        let within: Vec<_> = trace.iter().filter(is_within).map(|span| &span["name"]).collect();
+        assert!(within.iter().any(|name| **name == call), "{parent}: {within:?}");
+    }
     let all = serde_json::to_string(&*spans).unwrap();
     for theirs in ["a-name-of-the-tenants", "secretive", "web"] {
         assert!(!all.contains(theirs), "{theirs}");
