@@ -148,6 +148,11 @@ impl<S: Store> EventLog for Embedded<S> {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        if !self.is_read_only
+            && let Some(events) = self.ledger.taken_after(after.0, filter, limit)
+        {
+            return Ok(events);
+        }
         let mut after = after;
         loop {
             let scan = self.store.scan(after, filter, limit)?;

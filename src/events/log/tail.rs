@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::events::RecordedEvent;
+use super::Filter;
+use crate::events::{RecordedEvent, StreamId};
 
 const EVENTS_MAX: usize = 4_096;
 const BYTES_MAX: usize = 4 << 20;
@@ -35,10 +36,28 @@ impl Tail {
 
     /// Up to `limit` events after a position; `None` when some of them are on disk alone.
     pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<Arc<RecordedEvent>>> {
-        if position < self.floor {
-            return None;
-        }
+        Some(self.all_after(position)?.take(limit).cloned().collect())
+    }
+
+    /// The same of those that a filter takes.
+    pub(super) fn taken_after(
+        &self,
+        position: u64,
+        filter: &Filter,
+        limit: usize,
+    ) -> Option<Vec<Arc<RecordedEvent>>> {
+        let taken = self.all_after(position)?.filter(|event| filter.takes(&event.stream));
+        Some(taken.take(limit).cloned().collect())
+    }
+
+    fn all_after(&self, position: u64) -> Option<impl Iterator<Item = &Arc<RecordedEvent>>> {
         let start = self.events.partition_point(|event| event.position.0 <= position);
-        Some(self.events.iter().skip(start).take(limit).cloned().collect())
+        (position >= self.floor).then(|| self.events.iter().skip(start))
+    }
+
+    /// Forgets the events of streams that were taken away.
+    pub(super) fn drop_streams(&mut self, streams: &[StreamId]) {
+        self.events.retain(|event| !streams.contains(&event.stream));
+        self.bytes = self.events.iter().map(|event| event.body.len()).sum();
     }
 }

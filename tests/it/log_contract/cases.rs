@@ -334,6 +334,7 @@ pub(crate) async fn a_purged_stream_is_gone_and_takes_no_more_events(mut backend
     append(&*log, &stream("kept"), Head::default(), number(2)).await;
     assert_eq!(log.read(&stream("kept"), StreamRevision(0)).await.unwrap().events.len(), 1);
     within("the purge", log.purge(vec![stream("gone"), stream("never")])).await.unwrap();
+    assert_eq!(log.read_all(Position(0), &Filter::default(), 9).await.unwrap().len(), 1);
     drop(log);
     for _ in 0..2 {
         let log = backend.log();

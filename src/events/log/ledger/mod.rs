@@ -20,7 +20,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::heads::{Heads, Tip};
 use super::tail::Tail;
-use super::{Appended, BlobId, Head, LogError, Reseal};
+use super::{Appended, BlobId, Filter, Head, LogError, Reseal};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId};
 use measure::Measures;
 use state::{State, digests};
@@ -367,9 +367,12 @@ impl Ledger {
                     state.keys.remove(&scope);
                     told.push(done);
                 }
+                Work::Purge(streams, done) => {
+                    state.tail.drop_streams(&streams);
+                    told.push(done);
+                }
                 Work::Tombstone(_, done)
                 | Work::Reseal(_, done)
-                | Work::Purge(_, done)
                 | Work::DropBlobs(_, done)
                 | Work::Settle(done)
                 | Work::Compact { done, .. } => told.push(done),
@@ -513,5 +516,15 @@ impl Ledger {
         limit: usize,
     ) -> Option<Vec<Arc<RecordedEvent>>> {
         self.lock().tail.after(position, limit)
+    }
+
+    /// Those of them that a filter takes; see `Tail::taken_after`.
+    pub(super) fn taken_after(
+        &self,
+        position: u64,
+        filter: &Filter,
+        limit: usize,
+    ) -> Option<Vec<Arc<RecordedEvent>>> {
+        self.lock().tail.taken_after(position, filter, limit)
     }
 }

@@ -24,6 +24,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How many events of a stream are fetched at a time.
 const STREAM_PAGE: u64 = 1_000;
 
+/// Whether a stream is closed, and its last event, in one look: in a cluster each look waits until
+/// the server has what was acknowledged at the others.
+const TIP: &str = "SELECT EXISTS (SELECT 1 FROM closed WHERE stream = ?), last.revision, last.hash \
+                   FROM (SELECT 1) AS one LEFT JOIN (SELECT revision, hash FROM events \
+                   WHERE stream = ? ORDER BY revision DESC LIMIT 1) AS last ON TRUE";
+
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 /// The threads.
@@ -123,20 +129,11 @@ impl Readers {
 
     pub(super) fn tip(&self, stream: &StreamId) -> Result<Tip, LogError> {
         let name = stream.as_str().to_owned();
-        let (closed, last) = self.with(async move |session| {
-            let last: Option<(u64, Vec<u8>)> = session
-                .ask_one(
-                    "SELECT revision, hash FROM events WHERE stream = ? \
-                     ORDER BY revision DESC LIMIT 1",
-                    (&name,),
-                )
-                .await?;
-            let closed: Option<u8> =
-                session.ask_one("SELECT 1 FROM closed WHERE stream = ?", (&name,)).await?;
-            Ok((closed.is_some(), last))
-        })?;
+        let row: Option<(bool, Option<u64>, Option<Vec<u8>>)> =
+            self.with(async move |session| session.ask_one(TIP, (&name, &name)).await)?;
+        let (closed, revision, found) = row.unwrap_or_default();
         let mut tip = Tip { tombstoned: closed, ..Tip::default() };
-        if let Some((revision, found)) = last {
+        if let (Some(revision), Some(found)) = (revision, found) {
             tip.next = revision + 1;
             tip.hash = hash(&found)
                 .ok_or_else(|| LogError::Damaged(format!("stream {stream}: its hash")))?;

@@ -20,6 +20,7 @@ const SETUP: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 const SETUP_LOCKS: &str =
     "SET SESSION innodb_lock_wait_timeout = 5, sql_mode = 'STRICT_ALL_TABLES'";
 const SETUP_CLUSTER: &str = "SET SESSION wsrep_sync_wait = 1";
+const WITHOUT_WAITS: &str = "SET SESSION wsrep_sync_wait = 0";
 
 /// Deadlock, which is also how a cluster refuses a transaction; lock wait timeout.
 const TRY_AGAIN: [u16; 2] = [1213, 1205];
@@ -75,6 +76,8 @@ pub(super) struct Session {
     /// How long a look may take, and a change.
     looks: Duration,
     changes: Duration,
+    /// Whether each look waits until the server has what was acknowledged at any other.
+    waits: bool,
 }
 
 impl Session {
@@ -85,7 +88,7 @@ impl Session {
         };
         super::super::choose_cryptography();
         let conn = timed(CONNECT_MAX, Conn::new(address.options(host))).await.map_err(at)?;
-        let mut session = Self { conn, looks: STATEMENT_MAX, changes: STATEMENT_MAX };
+        let mut session = Self { conn, looks: STATEMENT_MAX, changes: STATEMENT_MAX, waits: false };
         session.check().await.map_err(at)?;
         Ok(session)
     }
@@ -104,6 +107,7 @@ impl Session {
                 return Err(Failure::Elsewhere("it is not of the cluster now".to_owned()));
             }
             self.run(SETUP_CLUSTER).await?;
+            self.waits = true;
         }
         self.run(SETUP).await?;
         self.run(SETUP_LOCKS).await
@@ -112,6 +116,17 @@ impl Session {
     /// Gives each statement so much time from now on.
     pub(super) fn limit(&mut self, looks: Duration, changes: Duration) {
         (self.looks, self.changes) = (looks, changes);
+    }
+
+    /// For one who alone writes: has the server come to all that was acknowledged, once. What is
+    /// written after that is written here, so that later looks need not wait for the others.
+    pub(super) async fn catch_up(&mut self) -> Result<(), Failure> {
+        if self.waits {
+            self.ask_one::<u64>("SELECT turn FROM sequencer WHERE id = 0", ()).await?;
+            self.run(WITHOUT_WAITS).await?;
+            self.waits = false;
+        }
+        Ok(())
     }
 
     /// Rows.
@@ -142,7 +157,7 @@ impl Session {
         Ok(self.conn.affected_rows())
     }
 
-    /// Begins a transaction, which a cluster takes for a look.
+    /// Begins a transaction, which a cluster takes for a look where looks wait.
     pub(super) async fn begin(&mut self) -> Result<(), Failure> {
         timed(self.looks, self.conn.query_drop("START TRANSACTION")).await
     }

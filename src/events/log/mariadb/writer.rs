@@ -204,6 +204,7 @@ async fn attempt(
     signer: Option<&SigningKey>,
     is_in_doubt: &mut bool,
 ) -> Result<Outcome, Failure> {
+    session.catch_up().await?;
     if group.iter().all(tidies) {
         return Ok(match claim::renew(session, claim).await? {
             true => Outcome::Written(end),
