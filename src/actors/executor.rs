@@ -165,7 +165,8 @@ impl<'a> Executor<'a> {
 
     async fn answer_next(&mut self, ask: Box<Ask>, run: &mut Run) {
         let session = self.session;
-        let answer = session.covers(self.answer(&ask)).await;
+        // On the heap: what gets an answer is large, and would be moved from frame to frame.
+        let answer = session.covers(Box::pin(self.answer(&ask))).await;
         run.answered(ask, answer);
     }
 

@@ -7,6 +7,7 @@ mod figure;
 mod hostile;
 mod language;
 mod many_stacks;
+mod notified;
 mod one_stack;
 mod past;
 mod redraw;
@@ -124,6 +125,8 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
     let server = Server::start(&dir.join("requests"), &[]).await?;
     report(requests::run(scale, &server).await?);
     server.stop().await?;
+
+    report(notified::run(scale, &dir.join("notified")).await?);
 
     report(trees::run(scale, dir).await?);
 

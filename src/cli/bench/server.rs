@@ -4,7 +4,7 @@
 use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::BenchError;
@@ -34,6 +34,15 @@ impl Server {
         data: &Path,
         settings: &[(&str, &str)],
     ) -> Result<Server, BenchError> {
+        Self::start_with(data, settings, Stdio::inherit()).await
+    }
+
+    /// The same, with another place for what it logs.
+    pub(super) async fn start_with(
+        data: &Path,
+        settings: &[(&str, &str)],
+        log: Stdio,
+    ) -> Result<Server, BenchError> {
         let (api_port, cloud_port) = (free_port()?, free_port()?);
         let began = Instant::now();
         let child = Command::new(std::env::current_exe()?)
@@ -48,7 +57,7 @@ impl Server {
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
+            .stderr(log)
             .spawn()?;
         let data = data.to_owned();
         let mut server = Server { child, data, api_port, cloud_port, ready_after: Duration::ZERO };
@@ -70,6 +79,11 @@ impl Server {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         Err(BenchError::Server("it does not answer".to_owned()))
+    }
+
+    /// What it logs, where that is a pipe; once.
+    pub(super) fn said(&mut self) -> Option<ChildStderr> {
+        self.child.stderr.take()
     }
 
     /// A client signed in as `demo`.
