@@ -41,9 +41,6 @@ def play_boto(port, access, secret):
     expect((metric.name, metric.namespace, metric.dimensions),
            ('load', NAMESPACE, {'Group': ['web']}))
     now = datetime.datetime.utcnow()
-    client.put_metric_data(Namespace=NAMESPACE, MetricData=[{
-        'MetricName': 'load', 'Dimensions': dimensions, 'Unit': 'Percent', 'Timestamp': now,
-        'Values': [20, 40.5], 'Counts': [3, 1]}])
     points = client.get_metric_statistics(
         86_400, now - DAY, now + DAY, 'load', NAMESPACE, ['Average', 'SampleCount'],
         dimensions={'Group': ['web']})
@@ -98,10 +95,14 @@ def play_boto3(client):
     client.put_metric_data(Namespace=NAMESPACE, MetricData=[{
         'MetricName': 'load', 'Dimensions': dimensions, 'Unit': 'Percent', 'Timestamp': now,
         'StatisticValues': {'SampleCount': 2, 'Sum': 90, 'Minimum': 30, 'Maximum': 60}}])
+    client.put_metric_data(Namespace=NAMESPACE, MetricData=[{
+        'MetricName': 'load', 'Dimensions': dimensions, 'Unit': 'Percent', 'Timestamp': now,
+        'Values': [20, 40.5], 'Counts': [3, 1]}])
     points = client.get_metric_statistics(
         Namespace=NAMESPACE, MetricName='load', Dimensions=dimensions, StartTime=now - DAY,
-        EndTime=now + DAY, Period=86_400, Statistics=['Maximum'])['Datapoints']
+        EndTime=now + DAY, Period=86_400, Statistics=['Maximum', 'Minimum'])['Datapoints']
     expect((points[-1]['Maximum'], points[-1]['Unit']), (90.5, 'Percent'))
+    expect(min(point['Minimum'] for point in points), 20)
     expect(abs(now - points[-1]['Timestamp']) < DAY, True)
     play_compressed(client)
     client.set_alarm_state(AlarmName='new', StateValue='ALARM', StateReason='a drill')
