@@ -67,7 +67,8 @@ pub(super) async fn with_request_id<B: MessageBody>(
             // Whatever the handler left half done is its own: what requests share is in actors,
             // which are read back from the log.
             let handled = next.call(request).instrument(span.clone());
-            let handled = Behalf::of(RequestId::from(id.as_str())).covers(handled);
+            let behalf = traced.as_ref().map(|traced| Behalf::of(traced.request.clone()));
+            let handled = Behalf::cover(behalf, handled);
             let handled = AssertUnwindSafe(handled).catch_unwind().await;
             handled
                 .map(|response| response.map(ServiceResponse::map_into_left_body))

@@ -1,7 +1,5 @@
 //! For whom calls are made.
 
-use std::future::Future;
-
 use crate::model::RequestId;
 use crate::traces::SpanId;
 
@@ -18,10 +16,13 @@ impl Behalf {
         Self { span: SpanId::of_request(&request_id), request_id }
     }
 
-    /// Has the calls of some work made for it that do not say themselves for whom they are: those
-    /// to Keystone, which sessions, tokens and trusts need.
-    pub async fn covers<T>(self, work: impl Future<Output = T>) -> T {
-        COVERING.scope(self, work).await
+    /// Has the calls of some work made for somebody that do not say themselves for whom they are:
+    /// those to Keystone, which sessions, tokens and trusts need.
+    pub async fn cover<T>(behalf: Option<Self>, work: impl Future<Output = T>) -> T {
+        match behalf {
+            Some(behalf) => COVERING.scope(behalf, work).await,
+            None => work.await,
+        }
     }
 
     /// What covers the work that is under way.

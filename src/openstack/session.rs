@@ -52,10 +52,7 @@ impl Session {
 
     /// Has all calls that some work leads to made for that request, to Keystone too.
     pub async fn covers<T>(&self, work: impl Future<Output = T>) -> T {
-        match self.behalf.clone() {
-            Some(behalf) => behalf.covers(work).await,
-            None => work.await,
-        }
+        Behalf::cover(self.behalf.clone(), work).await
     }
 
     /// The same session, which knows of its own calls alone whether they changed anything.

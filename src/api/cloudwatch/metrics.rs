@@ -41,17 +41,17 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
                 format!("There are more than {DATA_MAX} data"),
             ));
         }
-        let (taken, listed) = (taken_together(asked, &within)?, listed(asked, &within)?);
-        let (value, several) = match (number(asked, &of("Value"))?, taken.or(listed)) {
-            (Some(value), None) => (value, None),
-            (None, Some(several)) if taken.is_none() || listed.is_none() => {
+        let (one, listed) = (number(asked, &of("Value"))?, listed(asked, &within)?);
+        let (value, several) = match (one, listed, taken_together(asked, &within)?) {
+            (Some(value), None, None) => (value, None),
+            (None, Some(several), None) | (None, None, Some(several)) => {
                 (several.average(), Some(several))
             }
-            (_, Some(_)) => {
+            (None, None, None) => return Err(CfnFault::new(MISSING_PARAMETER, of("Value"))),
+            _ => {
                 let names = ["Value", "Values", "StatisticValues"].map(of);
                 return Err(CfnFault::new(INVALID_COMBINATION, names.join(", ")));
             }
-            (None, None) => return Err(CfnFault::new(MISSING_PARAMETER, of("Value"))),
         };
         data.push(Datum {
             metric: asked.needed(&of("MetricName"))?.to_owned(),

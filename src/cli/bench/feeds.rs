@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use futures::future::try_join_all;
 use tokio::sync::watch;
 
-use super::figure::{Budget, Figure};
+use super::figure::{Budget, Figure, most_of};
 use super::server::Server;
 use super::{BenchError, Scale, many_stacks};
 use crate::cli::client::Client;
@@ -55,8 +55,7 @@ pub(super) async fn run(scale: Scale, server: &Server) -> Result<Vec<Figure>, Be
     let mut late: Vec<Duration> = heard.into_iter().flatten().collect();
     let timed = readers.div_ceil(TIMED_EVERY);
     let rate = late.len() as f64 / timed as f64 / took.as_secs_f64();
-    late.sort_unstable();
-    let most = late.get(late.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default();
+    let most = most_of(&mut late);
     let mib = stopped_cost(server, &client).await?;
     Ok(vec![
         Figure::rate(

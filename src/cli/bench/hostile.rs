@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::figure::Figure;
+use super::figure::{Figure, most_of};
 use super::server::Server;
 use super::{BenchError, Scale, stack, templates};
 use crate::cli::client::{Client, ClientError};
@@ -39,8 +39,7 @@ pub(super) async fn run(scale: Scale, server: &Server) -> Result<Vec<Figure>, Be
     let (attacked, read) = futures::join!(futures::future::try_join_all(attacks), reading);
     attacked?;
     let mut samples = read?;
-    samples.sort();
-    let p99 = samples.get(samples.len() * 99 / 100).copied().unwrap_or_default();
+    let p99 = most_of(&mut samples);
     Ok(vec![Figure::millis("p99 of a read beside hostile templates", p99, 20.0)])
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::NaiveDateTime;
 
-use super::figure::Figure;
+use super::figure::{Figure, most_of};
 use super::server::Server;
 use super::{BenchError, Scale, stack, templates};
 use crate::clock::{Clock, SystemClock};
@@ -41,8 +41,7 @@ pub(super) async fn run(scale: Scale, data: &std::path::Path) -> Result<Vec<Figu
     if late.len() < stacks * TOLD_OF_EACH {
         return Err(unheard());
     }
-    late.sort_unstable();
-    let most = late.get((late.len() - 1) * 99 / 100).copied().unwrap_or_default();
+    let most = most_of(&mut late);
     Ok(vec![Figure::millis("how late a notification leaves, 99 of 100", most, LATE_MOST_MILLIS)])
 }
 

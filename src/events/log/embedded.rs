@@ -149,7 +149,7 @@ impl<S: Store> EventLog for Embedded<S> {
         limit: usize,
     ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
         if !self.is_read_only
-            && let Some(events) = self.ledger.taken_after(after.0, filter, limit)
+            && let Some(events) = self.ledger.tail_after(after.0, filter, limit)
         {
             return Ok(events);
         }

@@ -85,7 +85,7 @@ impl<S: Store> Follower<S> {
 
     /// Fills `ready` and moves the cursor. There is at least one event after it.
     async fn fetch(&mut self, durable: u64) -> Result<(), LogError> {
-        if let Some(events) = self.ledger.tail_after(self.after, BATCH_EVENTS) {
+        if let Some(events) = self.ledger.tail_after(self.after, &Filter::default(), BATCH_EVENTS) {
             self.after = events.last().map_or(durable, |event| event.position.0);
             let filter = &self.filter;
             self.ready.extend(events.into_iter().filter(|event| filter.takes(&event.stream)));

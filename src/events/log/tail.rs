@@ -1,6 +1,6 @@
 //! The newest durable events, kept for those who follow the log live: bounded in number and size.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::Filter;
@@ -34,29 +34,25 @@ impl Tail {
         }
     }
 
-    /// Up to `limit` events after a position; `None` when some of them are on disk alone.
-    pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<Arc<RecordedEvent>>> {
-        Some(self.all_after(position)?.take(limit).cloned().collect())
-    }
-
-    /// The same of those that a filter takes.
-    pub(super) fn taken_after(
+    /// Up to `limit` events that a filter takes, after a position; `None` when some of them are on
+    /// disk alone.
+    pub(super) fn after(
         &self,
         position: u64,
         filter: &Filter,
         limit: usize,
     ) -> Option<Vec<Arc<RecordedEvent>>> {
-        let taken = self.all_after(position)?.filter(|event| filter.takes(&event.stream));
-        Some(taken.take(limit).cloned().collect())
-    }
-
-    fn all_after(&self, position: u64) -> Option<impl Iterator<Item = &Arc<RecordedEvent>>> {
+        if position < self.floor {
+            return None;
+        }
         let start = self.events.partition_point(|event| event.position.0 <= position);
-        (position >= self.floor).then(|| self.events.iter().skip(start))
+        let taken = self.events.iter().skip(start).filter(|event| filter.takes(&event.stream));
+        Some(taken.take(limit).cloned().collect())
     }
 
     /// Forgets the events of streams that were taken away.
     pub(super) fn drop_streams(&mut self, streams: &[StreamId]) {
+        let streams: HashSet<&StreamId> = streams.iter().collect();
         self.events.retain(|event| !streams.contains(&event.stream));
         self.bytes = self.events.iter().map(|event| event.body.len()).sum();
     }

@@ -40,6 +40,15 @@ pub struct Facts {
     pub cfn_places: CfnPlaces,
 }
 
+#[cfg(test)]
+impl Facts {
+    /// Of a cloud that nothing is known of.
+    pub(in crate::resource_types) fn at(now: DateTime<Utc>) -> Self {
+        let (auth_url, cfn_places) = (String::new(), CfnPlaces::default());
+        Self { now, stack_user_role: None, auth_url, region: None, cfn_places }
+    }
+}
+
 /// A program that is being run: what was asked so far, and answered.
 pub struct Run {
     pub(super) facts: Facts,

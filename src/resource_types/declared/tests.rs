@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Declared, reader};
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::JsonMap;
-use crate::openstack::{Body, CfnPlaces, CloudError, Method, Request, Response, answered};
+use crate::openstack::{Body, CloudError, Method, Request, Response, answered};
 use crate::resource_types::asks::{Answer, Ask, Facts, Run};
 use crate::resource_types::job::{Attempt, Beat, Reality, Subject, Work};
 
@@ -80,13 +80,7 @@ impl Service<'_> {
     }
 
     fn run<T>(&mut self, program: impl Fn(&crate::resource_types::asks::Asks<'_>) -> T) -> T {
-        let facts = Facts {
-            now: SimulatedClock::new(1).now(),
-            stack_user_role: None,
-            auth_url: String::new(),
-            region: None,
-            cfn_places: CfnPlaces::default(),
-        };
+        let facts = Facts::at(SimulatedClock::new(1).now());
         let mut run = Run::new(facts);
         loop {
             match run.go_on(&program) {

@@ -6,7 +6,7 @@ use super::table::{By, Finder};
 use super::{Finders, find};
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::JsonMap;
-use crate::openstack::{CfnPlaces, CloudError, Request, Response, Service, answered};
+use crate::openstack::{CloudError, Request, Response, Service, answered};
 use crate::resource_types::Registry;
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run};
 use crate::resource_types::constraints::custom;
@@ -67,13 +67,7 @@ fn response(request: &Request) -> Result<Response, CloudError> {
 
 /// What a program comes to, and what it asked.
 fn run<T>(program: impl Fn(&Asks<'_>) -> T) -> (T, Vec<Ask>) {
-    let facts = Facts {
-        now: SimulatedClock::new(1).now(),
-        stack_user_role: None,
-        auth_url: String::new(),
-        region: None,
-        cfn_places: CfnPlaces::default(),
-    };
+    let facts = Facts::at(SimulatedClock::new(1).now());
     let (mut run, mut asked) = (Run::new(facts), Vec::new());
     loop {
         match run.go_on(&program) {

@@ -178,6 +178,10 @@ async fn values_that_were_taken_together_are_data_of_their_own_time() {
         let refused = put(&listed(counts)).await;
         assert_eq!(code(&refused), (400, error.into()), "{}", refused.text);
     }
+    let many = (3..=151).map(|at| (format!("MetricData.member.1.Values.member.{at}"), "5".into()));
+    let many: Vec<_> = listed(&[]).into_iter().chain(many).collect();
+    assert_eq!(code(&put(&many).await), (400, "InvalidParameterValue".into()));
+    assert_eq!(put(&many[..many.len() - 1]).await.status, 200);
     let mut both = several("20", &then);
     both.extend(listed(&[]).into_iter().filter(|(name, _)| name.contains(".Values.")));
     assert_eq!(code(&put(&both).await), (400, "InvalidParameterCombination".into()));
@@ -198,8 +202,11 @@ async fn values_that_were_taken_together_are_data_of_their_own_time() {
     let asked: Vec<_> = asked.into_iter().chain(statistics).collect();
     let told = desk.watch("GetMetricStatistics", &asked).await.text;
     let seen = names.map(|name| within(&told, name));
-    let average = (32.0 + 12.0 + 10.0) / 14.0;
-    assert_eq!(seen, ["14.0", "54.0", &format!("{average}"), "1.0", "9.0"], "{told}");
+    // Those taken together, those with counts and without, and the many.
+    let (count, sum) = (8 + 4 + 2 + 150, 32 + 12 + 10 + 750);
+    let average = f64::from(sum) / f64::from(count);
+    let [count, sum] = [count, sum].map(|number| format!("{number}.0"));
+    assert_eq!(seen, [&count, &sum, &format!("{average}"), "1.0", "9.0"], "{told}");
     let mut both = several("20", &hours(1));
     both.push(("MetricData.member.1.Value".to_owned(), "1".to_owned()));
     let refused = put(&both).await;

@@ -513,18 +513,9 @@ impl Ledger {
     pub(super) fn tail_after(
         &self,
         position: u64,
-        limit: usize,
-    ) -> Option<Vec<Arc<RecordedEvent>>> {
-        self.lock().tail.after(position, limit)
-    }
-
-    /// Those of them that a filter takes; see `Tail::taken_after`.
-    pub(super) fn taken_after(
-        &self,
-        position: u64,
         filter: &Filter,
         limit: usize,
     ) -> Option<Vec<Arc<RecordedEvent>>> {
-        self.lock().tail.taken_after(position, filter, limit)
+        self.lock().tail.after(position, filter, limit)
     }
 }

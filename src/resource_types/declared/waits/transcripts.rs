@@ -1,5 +1,5 @@
 //! The lives of the types that wait for signals to a handle, as data: what is sent to the handle while
-//! they wait, and what comes of it, also across a kill before each beat.
+//! they wait, and what comes of it, also across a kill after each beat.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::{Action, JsonMap};
-use crate::openstack::{CfnPlaces, CloudError};
+use crate::openstack::CloudError;
 use crate::resource_types::asks::{Answer, Ask, Facts};
 use crate::resource_types::declared::Declared;
 use crate::resource_types::job::{ObservedSignals, Signaled, Signals, Subject};
@@ -31,7 +31,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[serde(deny_unknown_fields)]
 struct Transcript {
     handle: Given,
-    /// The properties besides the handle.
     given: JsonMap,
     acts: Vec<Act>,
 }
@@ -65,7 +64,7 @@ struct Handle {
     subject: Subject,
     entries: SignalEntries,
     to_come: VecDeque<Value>,
-    /// The beats so far, and the one before which the process is killed.
+    /// The beats so far, and the one after which the process is killed.
     beats: usize,
     killed_at: Option<usize>,
 }
@@ -115,13 +114,7 @@ fn played(
     transcript: &Transcript,
     killed_at: Option<usize>,
 ) -> (Vec<(String, String)>, usize) {
-    let facts = Facts {
-        now: SimulatedClock::new(1).now(),
-        stack_user_role: None,
-        auth_url: String::new(),
-        region: None,
-        cfn_places: CfnPlaces::default(),
-    };
+    let facts = Facts::at(SimulatedClock::new(1).now());
     let Given { type_name: handle, properties } = &transcript.handle;
     let mut handle = Handle {
         driver: registry.driver(handle).unwrap(),
@@ -133,18 +126,11 @@ fn played(
     };
     let subject = Subject { observed_signals: vec![handle.observed()], ..Subject::default() };
     let mut life = Life::new(registry, type_name, subject, facts).unwrap();
-    let properties = registry.driver(type_name).unwrap();
-    let names = properties.declaration().properties.keys();
-    let named = names.clone().find(|name| name.eq_ignore_ascii_case("handle")).unwrap();
     let mut ends = Vec::new();
     for act in &transcript.acts {
         handle.to_come = act.sent.clone();
         let end = match act.act.as_str() {
-            "create" => {
-                let mut given = transcript.given.clone();
-                given.insert(named.clone(), json!(REFERENCE));
-                life.create(given, &mut handle)
-            }
+            "create" => life.create(transcript.given.clone(), &mut handle),
             "update" => life.update(&act.changed, &mut handle),
             "suspend" => life.act(Action::Suspend, &mut handle),
             "resume" => life.act(Action::Resume, &mut handle),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clock::{Clock, SimulatedClock};
-use crate::openstack::{CfnPlaces, answered};
+use crate::openstack::answered;
 use crate::resource_types::asks::{Answer, Ask, Facts, Run};
 use crate::resource_types::job::Reality;
 use crate::resource_types::registry::Registry;
@@ -11,13 +11,7 @@ use crate::resource_types::registry::Registry;
 fn reality(status: &str) -> Result<Reality, Failure> {
     let driver = Registry::built_in().unwrap().driver("OS::Nova::Server").unwrap();
     let subject = Subject { physical_id: Some("s-1".to_owned()), ..Subject::default() };
-    let mut run = Run::new(Facts {
-        now: SimulatedClock::new(1).now(),
-        stack_user_role: None,
-        auth_url: String::new(),
-        region: None,
-        cfn_places: CfnPlaces::default(),
-    });
+    let mut run = Run::new(Facts::at(SimulatedClock::new(1).now()));
     loop {
         let ask = match run.go_on(|cloud: &Asks<'_>| driver.reality(cloud, &subject)) {
             Ok(reality) => return reality,

@@ -204,11 +204,8 @@ mod tests {
         let metadata_at = Some("http://Cfn.example:8000".to_owned());
         let watch = watch.map(str::to_owned);
         let run = Run::new(Facts {
-            now: SimulatedClock::new(1).now(),
-            stack_user_role: None,
-            auth_url: String::new(),
-            region: None,
             cfn_places: CfnPlaces { metadata: metadata_at, watch, ..CfnPlaces::default() },
+            ..Facts::at(SimulatedClock::new(1).now())
         });
         let properties = properties.as_object().cloned().unwrap();
         let metadata = metadata.as_object().cloned().unwrap();
