@@ -300,10 +300,8 @@ impl Engine {
         command: impl Fn() -> StackCommand,
     ) -> Result<Receipt, Refusal> {
         let measures = &self.services.measures;
-        let matched = who.conditions.at.clone();
-        let matched = matched.map(|last| Expected { last, otherwise: not_as_matched() });
         let planned = planned.map(|at| Expected { last: vec![at], otherwise: not_as_planned() });
-        let expected: Vec<Expected> = matched.into_iter().chain(planned).collect();
+        let expected: Vec<Expected> = matched(who).into_iter().chain(planned).collect();
         let ask = || measures.ask(command(), who.meta()).expecting(expected.clone());
         self.ask_of(stack, ask).await?
     }
@@ -324,10 +322,11 @@ impl Measured for Engine {
     }
 }
 
-/// `If-Match` names another state of the stack than the one that it has.
-fn not_as_matched() -> Refusal {
+/// The state of the stack that `If-Match` names.
+pub(super) fn matched(who: &RequestContext) -> Option<Expected> {
+    let last = who.conditions.at.clone()?;
     let text = "The stack is no longer as the If-Match header says: it was changed meanwhile.";
-    Refusal::new("HTTPPreconditionFailed", text)
+    Some(Expected { last, otherwise: Refusal::new("HTTPPreconditionFailed", text) })
 }
 
 /// The stack has changed in the moment after its plan was found to hold.

@@ -57,7 +57,7 @@ pub(super) async fn run_beat(
     let may_change = step.mutates || step.commands;
     let executor = Executor::new(Some(services), session);
     let mut executor = Executor { asked: Arc::clone(asked), claimant: Some(claimant), ..executor };
-    let mut run = Run::new(executor.facts());
+    let mut run = Run::new(executor.facts().await);
     loop {
         match run.go_on(&program) {
             Ok(outcome) => {
@@ -143,18 +143,18 @@ impl<'a> Executor<'a> {
         outcome
     }
 
-    fn facts(&self) -> Facts {
+    async fn facts(&self) -> Facts {
         Facts {
             now: self.session.now(),
             stack_user_role: self.session.stack_user_role().map(str::to_owned),
-            auth_url: self.session.auth_url(),
+            auth_url: self.session.guests_auth_url().await,
             region: self.session.region().map(str::to_owned),
             cfn_places: self.session.cfn_places(),
         }
     }
 
     async fn run<T>(&mut self, program: impl Fn(&Asks<'_>) -> T) -> T {
-        let mut run = Run::new(self.facts());
+        let mut run = Run::new(self.facts().await);
         loop {
             match run.go_on(&program) {
                 Ok(outcome) => return outcome,

@@ -1,15 +1,26 @@
-//! How a resource of a stack is found, and looked at as it is.
+//! How a resource of a stack is found, told something, and looked at as it is.
 
 use actix::prelude::*;
 
-use super::resource::Resource;
-use super::shell::Shell;
-use crate::model::ResourceName;
+use super::resource::{Resource, ResourceCommand};
+use super::shell::{Ask, Expected, Receipt, Shell};
+use crate::model::{Refusal, ResourceName};
 
 /// Asks for the actor of the incarnation that counts for a name.
 #[derive(Message)]
 #[rtype(result = "Option<Addr<Shell<Resource>>>")]
 pub struct ResourceNamed(pub ResourceName);
+
+/// Has the stack pass a command on to the incarnation that counts for a name, where it stands as
+/// expected: what the stack itself tells the resource from then on comes later. `None` where the
+/// resource went to rest meanwhile.
+#[derive(Message)]
+#[rtype(result = "Option<Result<Receipt, Refusal>>")]
+pub struct PassOn {
+    pub name: ResourceName,
+    pub ask: Ask<ResourceCommand>,
+    pub expected: Vec<Expected>,
+}
 
 /// Asks for the actor of the resource that a reference is of: what `get_resource` gives for it.
 #[derive(Message)]

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::asks::{Accepted, RequestContext, StackHead};
-use super::engine::Engine;
+use super::engine::{Engine, matched};
 use super::executor;
-use super::look::{Look, ResourceNamed};
+use super::look::{Look, PassOn, ResourceNamed};
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
@@ -228,7 +228,7 @@ impl Engine {
             .map_err(|error| Refusal::new(error.class().to_owned(), error.to_string()))
     }
 
-    /// Sends a command to the incarnation that counts for a name.
+    /// Sends a command to the incarnation that counts for a name, by its stack.
     async fn ask_resource(
         &self,
         stack: StackId,
@@ -237,10 +237,12 @@ impl Engine {
         command: impl Fn() -> ResourceCommand,
     ) -> Result<Receipt, Refusal> {
         for _ in 0..SENDS_MAX {
-            let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
-            let resource = resource.ok_or_else(|| Refusal::not_found("Resource", name))?;
-            let ask = self.services.measures.ask(command(), who.meta());
-            if let Ok(answer) = resource.send(ask).await {
+            let pass_on = || PassOn {
+                name: name.clone(),
+                ask: self.services.measures.ask(command(), who.meta()),
+                expected: matched(who).into_iter().collect(),
+            };
+            if let Some(answer) = self.ask_of(stack, pass_on).await? {
                 return answer;
             }
         }

@@ -2,6 +2,7 @@
 //! deadline, and goes to rest.
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,14 +17,14 @@ use super::asks::{StackHead, StackSummary};
 use super::definition;
 use super::drop_snapshot::drop_snapshot;
 use super::executor;
-use super::look::{ResourceNamed, ResourceOfUser, ResourceReferred};
+use super::look::{PassOn, ResourceNamed, ResourceOfUser, ResourceReferred};
 use super::nest::{Busy, Nest};
 use super::nested;
 use super::project::ProjectCommand;
 use super::provisioner::{ChildBroken, Halt, ResourceLinks, TakenUp};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
-use super::shell::{Inhabit, Shell, Woken, fold};
+use super::shell::{Expected, Inhabit, Receipt, Shell, Woken, fold};
 use super::stack::{
     ChildEnd, Knowledge, SeenNow, Stack, StackCommand, StackEffect, StackView, Working,
 };
@@ -31,7 +32,7 @@ use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
-use crate::model::{JsonMap, ResourceId, ResourceName};
+use crate::model::{JsonMap, Refusal, ResourceId, ResourceName};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::{Failure, ObservedSignals, stack_user};
 
@@ -311,7 +312,8 @@ fn child(
         (
             fresh,
             resource::Working::default(),
-            Head { next: 0, generation: *services.log.generation().borrow() },
+            // All that were written were read when the stack woke.
+            Head::minted(*services.log.generation().borrow()),
         )
     });
     let busy = Busy::default();
@@ -348,6 +350,25 @@ impl Handler<ResourceNamed> for Shell<Stack> {
     fn handle(&mut self, named: ResourceNamed, ctx: &mut Context<Self>) -> Self::Result {
         let id = self.view().incarnation(&named.0)?;
         Some(child_of_others(self, id, &named.0, ctx))
+    }
+}
+
+impl Handler<PassOn> for Shell<Stack> {
+    type Result = ResponseFuture<Option<Result<Receipt, Refusal>>>;
+
+    fn handle(&mut self, passed: PassOn, ctx: &mut Context<Self>) -> Self::Result {
+        let PassOn { name, ask, expected } = passed;
+        let stands_at = self.stands_at();
+        let unmet = expected.into_iter().find(|it| !it.last.contains(&stands_at));
+        if let Some(Expected { otherwise, .. }) = unmet {
+            return Box::pin(ready(Some(Err(otherwise))));
+        }
+        let Some(id) = self.view().incarnation(&name) else {
+            return Box::pin(ready(Some(Err(Refusal::not_found("Resource", &name)))));
+        };
+        // It is in the resource's mailbox before the stack takes up anything else.
+        let sent = child_of_others(self, id, &name, ctx).send(ask);
+        Box::pin(async move { sent.await.ok() })
     }
 }
 

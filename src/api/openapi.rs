@@ -77,7 +77,9 @@ fn headers(verb: &str, path: &str) -> Vec<&'static str> {
         }
         ("DELETE", "") => vec!["If-Match", "Hearth-Plan"],
         ("POST" | "DELETE", rest) if rest.starts_with("/snapshots") => vec!["If-Match"],
-        ("DELETE", "/abandon") => vec!["If-Match"],
+        ("DELETE", "/abandon")
+        | ("PATCH", "/resources/{resource}")
+        | ("POST", "/resources/{resource}/signal") => vec!["If-Match"],
         _ => Vec::new(),
     }
 }

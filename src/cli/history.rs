@@ -1,6 +1,7 @@
 //! `hearth history`: the revisions of a stack and every event of it and its resources, from the
 //! log alone.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::stack_log::{Histories, StackLog};
 use super::stack_path::StackPath;
 use super::waterfall;
 use crate::clock::{Clock, SystemClock};
-use crate::events::stack::DriftLooked;
+use crate::events::stack::{DriftLooked, RevisionAccepted};
 use crate::events::vault::Vault;
 use crate::events::{Cause, RecordedEvent, ResourceEvent, StackEvent};
 use crate::model::ResourceName;
@@ -41,11 +42,11 @@ pub(super) struct Arguments {
     /// the events; so it is where a server is named. Bars are solid on the longest path
     #[arg(long)]
     times: bool,
-    /// Only the times of this resource
-    #[arg(long, value_name = "NAME", requires = "times")]
+    /// Only what happened to this resource, and the revisions in which something did
+    #[arg(long, value_name = "NAME")]
     resource: Option<String>,
-    /// Only the times of this revision
-    #[arg(long, value_name = "REVISION", requires = "times")]
+    /// Only this revision, and what happened until the next one
+    #[arg(long, value_name = "REVISION")]
     revision: Option<u32>,
     #[command(flatten)]
     place: PlaceArguments,
@@ -72,13 +73,56 @@ async fn printed(arguments: &Arguments) -> Result<String, String> {
     }
     let histories = Histories::open(&arguments.place, file, name).await?;
     let stack = StackLog::read(&histories, name).await?;
+    let part = Part::of(&stack, arguments)?;
     if arguments.json {
-        let lines = stack.in_order().into_iter().map(|(name, event)| as_json(name, event));
+        let lines = part.events.into_iter().map(|(name, event)| as_json(name, event));
         return Ok(lines.map(|line| format!("{line}\n")).collect());
     }
     let columns = live::columns();
-    let text = as_text(&stack, columns);
+    let text = as_text(&stack, &part, columns);
     Ok(clean(&text))
+}
+
+/// An event, and the name of the resource that it is of.
+type Line<'a> = (Option<&'a ResourceName>, &'a Arc<RecordedEvent>);
+
+/// What is asked for of a stack's history: events, and the revisions that were the newest then.
+struct Part<'a> {
+    revisions: Vec<(&'a RecordedEvent, &'a RevisionAccepted)>,
+    events: Vec<Line<'a>>,
+}
+
+impl<'a> Part<'a> {
+    /// All of it, where no resource and no revision is named.
+    fn of(stack: &'a StackLog, arguments: &Arguments) -> Result<Self, String> {
+        let accepted = stack.stack.iter().filter_map(|(event, body)| match body {
+            StackEvent::RevisionAccepted(accepted) => Some((&**event, accepted)),
+            _ => None,
+        });
+        let mut revisions: Vec<(&RecordedEvent, &RevisionAccepted)> = accepted.collect();
+        // What came before the first is counted to that.
+        let newest = |at: &RecordedEvent| {
+            let by_then = revisions.partition_point(|(event, _)| event.position <= at.position);
+            let newest = revisions.get(by_then.saturating_sub(1));
+            newest.map_or(0, |(_, accepted)| accepted.revision.0)
+        };
+        let mut events = stack.in_order();
+        if let Some(wanted) = &arguments.resource {
+            events.retain(|(name, _)| name.is_some_and(|name| name.as_str() == wanted));
+            if events.is_empty() {
+                return Err(format!("the stack had no resource {wanted}"));
+            }
+        }
+        if let Some(wanted) = arguments.revision {
+            if revisions.iter().all(|(_, accepted)| accepted.revision.0 != wanted) {
+                return Err(format!("the stack has no revision {wanted}"));
+            }
+            events.retain(|(_, event)| newest(event) == wanted);
+        }
+        let shown: BTreeSet<u32> = events.iter().map(|(_, event)| newest(event)).collect();
+        revisions.retain(|(_, accepted)| shown.contains(&accepted.revision.0));
+        Ok(Self { revisions, events })
+    }
 }
 
 /// What the API tells of the stack's newest actions.
@@ -87,7 +131,10 @@ async fn times(arguments: &Arguments, stack: &str) -> Result<String, String> {
     let place = place.map_err(|error| with_causes(&error))?;
     let told = history_of(&place.client, arguments, stack).await;
     place.close().await;
-    let told = told.map_err(|error| with_causes(&error))?;
+    let mut told = told.map_err(|error| with_causes(&error))?;
+    if arguments.resource.is_some() && !arguments.times {
+        keep_at_work(&mut told);
+    }
     Ok(match arguments.json {
         true => format!("{told:#}\n"),
         false => waterfall::text(&told, live::columns(), SystemClock.now()),
@@ -110,13 +157,20 @@ async fn history_of(
     client.get(&format!("{}/history?{}", stack.path(), query.finish())).await
 }
 
+/// Leaves out the actions that did nothing to any resource that is told of.
+fn keep_at_work(told: &mut Value) {
+    if let Some(actions) = told.get_mut("history").and_then(Value::as_array_mut) {
+        actions.retain(|action| action["resources"].as_array().is_some_and(|it| !it.is_empty()));
+    }
+}
+
 /// Without a width no line is cut, and every time is whole.
-fn as_text(stack: &StackLog, columns: Option<usize>) -> String {
+fn as_text(stack: &StackLog, part: &Part<'_>, columns: Option<usize>) -> String {
     let heading = match columns {
         Some(columns) => wrapped(&heading(stack), columns).join("\n"),
         None => heading(stack),
     };
-    let (revisions, events) = (revisions(stack, columns), events(stack, columns));
+    let (revisions, events) = (revisions(part, columns), events(part, columns));
     format!("{heading}\n\nRevisions\n{revisions}\nEvents\n{events}")
 }
 
@@ -138,10 +192,9 @@ fn heading(stack: &StackLog) -> String {
     }
 }
 
-fn revisions(stack: &StackLog, columns: Option<usize>) -> String {
+fn revisions(part: &Part<'_>, columns: Option<usize>) -> String {
     let mut rows = Vec::new();
-    for (event, body) in &stack.stack {
-        let StackEvent::RevisionAccepted(accepted) = body else { continue };
+    for (event, accepted) in &part.revisions {
         let goes_back = accepted.origin != accepted.revision;
         let origin = match accepted.source {
             None => " to nothing".to_owned(),
@@ -159,10 +212,10 @@ fn revisions(stack: &StackLog, columns: Option<usize>) -> String {
 
 /// A line for each event, below what it is because of, where that is not what the line before it
 /// is because of.
-fn events(stack: &StackLog, columns: Option<usize>) -> String {
+fn events(part: &Part<'_>, columns: Option<usize>) -> String {
     let is_narrow = columns.is_some_and(|columns| columns < WHOLE_TIMES_FROM_COLUMNS);
-    let all = stack.in_order();
-    let row = |(name, event): &(Option<&ResourceName>, &Arc<RecordedEvent>)| {
+    let all = &part.events;
+    let row = |(name, event): &Line<'_>| {
         let when = match is_narrow {
             true => event.at.format("%H:%M:%S%.3f").to_string(),
             false => time(event),
@@ -172,7 +225,7 @@ fn events(stack: &StackLog, columns: Option<usize>) -> String {
     };
     let rows: Vec<Vec<String>> = all.iter().map(row).collect();
     let (mut text, mut before) = (String::new(), String::new());
-    for (line, (_, event)) in table(&rows, columns).lines().zip(&all) {
+    for (line, (_, event)) in table(&rows, columns).lines().zip(all) {
         let because = because(event);
         if because != before {
             text.push_str(&columns.map_or(because.clone(), |columns| cut(&because, columns)));

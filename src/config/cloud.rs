@@ -172,6 +172,11 @@ pub struct ClientSettings {
     pub insecure: bool,
     /// `www_authenticate_uri`: the Keystone that a client without a token is sent to.
     pub authenticate_url: Option<String>,
+    /// `auth_uri` of `[clients_keystone]`: the Keystone that guests are told of.
+    pub guests_auth_url: Option<String>,
+    /// `server_keystone_endpoint_type`: the interface of the catalog's Keystone that they are told
+    /// of before that one.
+    pub guests_interface: Option<String>,
     /// `token_cache_time`: how long Keystone's word on a token counts, where it is said; nothing
     /// and less is not at all.
     pub token_cache_time: Option<Duration>,
@@ -191,6 +196,16 @@ impl ClientSettings {
             ca_file: ca_file.or(layers.text("keystone_authtoken", "cafile")).map(PathBuf::from),
             insecure: layers.flag("clients", "insecure")?.unwrap_or(false),
             authenticate_url: layers.text("keystone_authtoken", "www_authenticate_uri"),
+            guests_auth_url: layers.text("clients_keystone", "auth_uri"),
+            guests_interface: layers
+                .choice(
+                    "DEFAULT",
+                    "server_keystone_endpoint_type",
+                    &["", "public", "internal", "admin"],
+                    "public, internal, admin or empty",
+                )?
+                .filter(|interface| !interface.is_empty())
+                .map(str::to_owned),
             token_cache_time: kept.map(|secs| Duration::from_secs(secs.try_into().unwrap_or(0))),
         })
     }

@@ -13,9 +13,12 @@ pub struct IniError {
     pub reason: &'static str,
 }
 
-/// An option that is given once per item of a list.
-fn is_repeated((group, name): &Key) -> bool {
-    (group.as_str(), name.as_str()) == ("oslo_policy", "policy_dirs")
+/// An option that is given once per item of a list, a `MultiStrOpt` of oslo.config's.
+pub(super) fn is_repeated((group, name): &Key) -> bool {
+    matches!(
+        (group.as_str(), name.as_str()),
+        ("oslo_messaging_notifications", "driver") | ("oslo_policy", "policy_dirs")
+    )
 }
 
 /// What a file says of an option.
@@ -129,6 +132,14 @@ mod tests {
     #[test]
     fn quotes_around_a_value_are_dropped_and_the_last_value_holds() {
         check("a = \"x = y\"\na = 'z'\n", &[("DEFAULT", "a", "z")]);
+    }
+
+    #[test]
+    fn of_a_list_that_is_given_item_by_item_all_values_hold() {
+        check(
+            "[oslo_messaging_notifications]\ndriver = log\ndriver = messaging\n",
+            &[("oslo_messaging_notifications", "driver", "log\nmessaging")],
+        );
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Puts a file on top.
+    /// Puts a file on top. To a list that is given item by item it adds its own.
     pub fn add_file(&mut self, path: PathBuf) -> Result<(), ConfigError> {
         let text = std::fs::read_to_string(&path)
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
@@ -80,7 +80,12 @@ impl Layers {
             .map_err(|source| ConfigError::Malformed { path: path.clone(), source })?;
         for (key, given) in options {
             let origin = Origin::File { path: path.clone(), line: given.line };
-            self.values.insert(key, (origin, given.value));
+            let before = self.values.get(&key).filter(|_| ini::is_repeated(&key));
+            let value = match before {
+                Some((_, before)) => format!("{before}\n{}", given.value),
+                None => given.value,
+            };
+            self.values.insert(key, (origin, value));
         }
         self.directory = path.parent().map(PathBuf::from);
         Ok(())
@@ -140,6 +145,22 @@ impl Layers {
         match value.trim().parse() {
             Ok(parsed) => Ok(Some(parsed)),
             Err(_) => Err(self.refused(group, name, origin, wanted, value)),
+        }
+    }
+
+    /// An option that is one of some words; `wanted` completes "must be …".
+    pub fn choice(
+        &self,
+        group: &str,
+        name: &str,
+        choices: &[&'static str],
+        wanted: &'static str,
+    ) -> Result<Option<&'static str>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(None) };
+        let found = choices.iter().find(|choice| **choice == value.trim());
+        match found {
+            Some(choice) => Ok(Some(choice)),
+            None => Err(self.refused(group, name, origin, wanted, value)),
         }
     }
 

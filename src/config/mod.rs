@@ -18,6 +18,7 @@ mod policy;
 mod sandbox;
 mod terminal;
 mod transport_url;
+mod type_defaults;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use std::path::PathBuf;
 use url::Url;
 
 use self::address::ListenAddress;
+use self::type_defaults::type_defaults;
 use crate::model::Secret;
 use crate::model::front::AuthFlavor;
 
@@ -40,6 +42,7 @@ pub use notifications::{NotificationDriver, Notifications};
 pub use policy::PolicyOptions;
 pub use sandbox::{SandboxDelays, sandbox_password};
 pub use terminal::{colors_refused, is_dumb_terminal};
+pub use type_defaults::TypeDefault;
 
 /// Heat's port of the Orchestration API.
 pub const API_PORT: u16 = 8004;
@@ -134,6 +137,8 @@ pub struct Settings {
     pub front: Front,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
+    /// Defaults of the types that come with Hearth which are other ones here.
+    pub type_defaults: Vec<TypeDefault>,
     /// The template behind load balancers in Amazon's words, where it is not Hearth's own.
     pub loadbalancer_template: Option<PathBuf>,
     /// The directory with environments for everybody.
@@ -225,7 +230,7 @@ impl Settings {
         let cloud = CloudChoice::from_layers(layers)?;
         layers.text("hearth", "config_file");
         let host = layers.text("DEFAULT", "host").unwrap_or_else(|| "localhost".to_owned());
-        let (notifications, driver_unused) = Notifications::from_layers(layers, &host)?;
+        let notifications = Notifications::from_layers(layers, &host)?;
         let listen = api_address(layers)?;
         let mut settings = Settings {
             data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
@@ -265,6 +270,7 @@ impl Settings {
                 .into_iter()
                 .map(PathBuf::from)
                 .collect(),
+            type_defaults: type_defaults(layers)?,
             loadbalancer_template: layers
                 .text("DEFAULT", "loadbalancer_template")
                 .map(PathBuf::from),
@@ -282,10 +288,7 @@ impl Settings {
             read_only: layers.flag("hearth", "read_only")?.unwrap_or(false),
             log_filter: layers.text("hearth", "log_filter"),
             log: LogOptions::from_layers(layers)?,
-            unused: Unused {
-                known_to_heat: driver_unused.into_iter().collect(),
-                ..Unused::default()
-            },
+            unused: Unused::default(),
         };
         if settings.front.auth == AuthFlavor::Nothing && !settings.is_all_here() {
             return Err(ConfigError::Open);

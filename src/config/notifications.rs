@@ -28,17 +28,21 @@ pub struct Notifications {
 pub enum NotificationDriver {
     /// Lines of the log.
     Log,
-    Bus(Arc<BusSettings>),
+    /// One driver after the other, each by the bus that it sends to; `None` is lines of the log.
+    Bus(Vec<Option<Arc<BusSettings>>>),
 }
 
-/// `driver` of `[oslo_messaging_notifications]`.
+/// A value of `driver` of `[oslo_messaging_notifications]`, which may have several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     Log,
     Noop,
     Bus(MessageFormat),
-    /// Rules of a file say which of the others; there is none of this.
-    Routing,
+}
+
+impl Named {
+    /// The driver `routing` would have the rules of a file say which of the others are told.
+    const WANTED: &'static str = "log, messaging, messagingv2, noop or test (there is no routing)";
 }
 
 impl FromStr for Named {
@@ -47,10 +51,9 @@ impl FromStr for Named {
     fn from_str(text: &str) -> Result<Self, ()> {
         Ok(match text {
             "log" => Self::Log,
-            "" | "noop" | "test" => Self::Noop,
+            "noop" | "test" => Self::Noop,
             "messaging" => Self::Bus(MessageFormat::Plain),
             "messagingv2" => Self::Bus(MessageFormat::Envelope),
-            "routing" => Self::Routing,
             _ => return Err(()),
         })
     }
@@ -85,31 +88,41 @@ impl FromStr for BusName {
 }
 
 impl Notifications {
-    /// The settings, and the driver that was asked for and has no effect.
-    pub(super) fn from_layers(
-        layers: &Layers,
-        host: &str,
-    ) -> Result<(Option<Self>, Option<String>), ConfigError> {
-        let named = layers.parsed::<Named>(GROUP, "driver", "a driver of oslo.messaging")?;
+    /// The settings; `None` where no driver sends anything.
+    pub(super) fn from_layers(layers: &Layers, host: &str) -> Result<Option<Self>, ConfigError> {
+        let named: Vec<Named> = layers.parsed_list(GROUP, "driver", Named::WANTED)?;
         let level = layers.parsed::<Level>(
             "DEFAULT",
             "default_notification_level",
             "a level of notifications",
         )?;
         let publisher_id = layers.text("DEFAULT", "default_publisher_id");
-        let driver = match named {
-            Some(Named::Log) => NotificationDriver::Log,
-            Some(Named::Bus(format)) => NotificationDriver::Bus(Arc::new(bus(layers, format)?)),
-            Some(Named::Routing) => return Ok((None, Some(format!("[{GROUP}] driver = routing")))),
-            Some(Named::Noop) | None => return Ok((None, None)),
-        };
-        let settings = Self {
+        let Some(driver) = together(layers, &named)? else { return Ok(None) };
+        Ok(Some(Self {
             level: level.map_or_else(|| "INFO".to_owned(), |level| level.0),
             publisher_id: publisher_id.unwrap_or_else(|| format!("orchestration.{host}")),
             driver,
-        };
-        Ok((Some(settings), None))
+        }))
     }
+}
+
+/// What the drivers come to, each of which counts once however often it is named. The log is told
+/// first, because it takes everything at once, while a bus may be away.
+fn together(layers: &Layers, named: &[Named]) -> Result<Option<NotificationDriver>, ConfigError> {
+    let is_logged = named.contains(&Named::Log);
+    let mut drivers = Vec::new();
+    for format in [MessageFormat::Envelope, MessageFormat::Plain] {
+        if named.contains(&Named::Bus(format)) {
+            drivers.push(Some(Arc::new(bus(layers, format)?)));
+        }
+    }
+    if drivers.is_empty() {
+        return Ok(is_logged.then_some(NotificationDriver::Log));
+    }
+    if is_logged {
+        drivers.insert(0, None);
+    }
+    Ok(Some(NotificationDriver::Bus(drivers)))
 }
 
 /// The bus, by the options of oslo.messaging.
@@ -175,34 +188,74 @@ mod tests {
 
     const BUS: &str = "[oslo_messaging_notifications]\ndriver = messagingv2\n";
 
-    fn of(file: &str) -> Result<(Option<Notifications>, Option<String>), ConfigError> {
-        let path = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(path.path(), file).unwrap();
+    fn of_files(files: &[&str]) -> Result<Option<Notifications>, ConfigError> {
         let mut layers = Layers::default();
-        layers.add_file(path.path().into()).unwrap();
+        for file in files {
+            let path = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(path.path(), file).unwrap();
+            layers.add_file(path.path().into()).unwrap();
+        }
         Notifications::from_layers(&layers, "node-1")
     }
 
+    fn of(file: &str) -> Result<Option<Notifications>, ConfigError> {
+        of_files(&[file])
+    }
+
     fn bus_of(file: &str) -> Result<BusSettings, String> {
-        let (told, unused) = of(file).map_err(|error| error.to_string())?;
-        assert_eq!(unused, None);
-        match told.unwrap().driver {
-            NotificationDriver::Bus(bus) => Ok(BusSettings::clone(&bus)),
-            NotificationDriver::Log => panic!("{file} is of the log"),
+        let told = of(file).map_err(|error| error.to_string())?.unwrap();
+        let NotificationDriver::Bus(drivers) = told.driver else {
+            panic!("{file} is of the log");
+        };
+        assert_eq!(drivers.len(), 1);
+        Ok(BusSettings::clone(drivers[0].as_ref().unwrap()))
+    }
+
+    /// The form of each driver's messages; `None` is a line of the log.
+    fn forms(files: &[&str]) -> Vec<Option<MessageFormat>> {
+        let told = of_files(files).unwrap();
+        match told.map(|told| told.driver) {
+            None => Vec::new(),
+            Some(NotificationDriver::Log) => vec![None],
+            Some(NotificationDriver::Bus(drivers)) => {
+                drivers.iter().map(|bus| bus.as_ref().map(|bus| bus.format)).collect()
+            }
         }
     }
 
     #[test]
     fn there_are_notifications_where_a_driver_sends_them() {
-        assert_eq!(of("").unwrap(), (None, None));
-        assert_eq!(of("[oslo_messaging_notifications]\ndriver = noop\n").unwrap(), (None, None));
-        let (told, unused) = of("[oslo_messaging_notifications]\ndriver = log\n").unwrap();
-        let told = told.unwrap();
+        assert_eq!(of("").unwrap(), None);
+        assert_eq!(of("[oslo_messaging_notifications]\ndriver = noop\n").unwrap(), None);
+        let told = of("[oslo_messaging_notifications]\ndriver = log\n").unwrap().unwrap();
         assert_eq!(
             (told.level.as_str(), told.publisher_id.as_str(), &told.driver),
             ("INFO", "orchestration.node-1", &NotificationDriver::Log)
         );
-        assert_eq!(unused, None);
+    }
+
+    #[test]
+    fn every_driver_has_an_effect_that_is_named_once_or_more() {
+        let (plain, envelope) = (Some(MessageFormat::Plain), Some(MessageFormat::Envelope));
+        for (drivers, expected) in [
+            ("driver = messagingv2\ndriver = log\n", vec![None, envelope]),
+            ("driver = messaging\ndriver = messagingv2\n", vec![envelope, plain]),
+            ("driver = messaging\ndriver = messaging\n", vec![plain]),
+            ("driver = messaging\ndriver = noop\ndriver = test\n", vec![plain]),
+            ("driver = log, messaging, messagingv2\n", vec![None, envelope, plain]),
+            ("driver = log\ndriver = noop\n", vec![None]),
+            ("driver = noop\ndriver =\n", Vec::new()),
+        ] {
+            let file = format!("[{GROUP}]\ntransport_url = rabbit://a\n{drivers}");
+            assert_eq!(forms(&[&file]), expected, "{drivers}");
+        }
+    }
+
+    #[test]
+    fn another_file_adds_its_drivers() {
+        let first = format!("{BUS}transport_url = rabbit://a\n");
+        let second = format!("[{GROUP}]\ndriver = log\n");
+        assert_eq!(forms(&[&first, &second]), [None, Some(MessageFormat::Envelope)]);
     }
 
     #[test]
@@ -243,10 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_without_effect_is_named_and_one_that_nobody_knows_is_refused() {
-        let (told, unused) = of("[oslo_messaging_notifications]\ndriver = routing\n").unwrap();
-        assert_eq!(told, None);
-        assert_eq!(unused.unwrap(), "[oslo_messaging_notifications] driver = routing");
+    fn a_driver_that_there_is_not_is_refused_also_beside_others() {
+        for drivers in ["driver = routing\n", "driver = log\ndriver = routing\n"] {
+            let said = of(&format!("[{GROUP}]\n{drivers}")).unwrap_err().to_string();
+            assert!(said.starts_with("[oslo_messaging_notifications] driver (from "), "{said}");
+            assert!(said.contains("there is no routing"), "{said}");
+        }
         assert!(of("[oslo_messaging_notifications]\ndriver = pigeon\n").is_err());
         assert!(of("[DEFAULT]\ndefault_notification_level = loud\n").is_err());
     }

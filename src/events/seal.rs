@@ -167,7 +167,7 @@ mod tests {
         let stream = StreamId::stack(StackId(clock.fresh_id()));
         let mut seals = Seals::of(vault.clone(), stream.clone());
         let events = [told("one", "two"), told("three", "four")];
-        let head = Head { next: 0, generation: 0 };
+        let head = Head::default();
         let kept = seals.seal_all(&events, head, clock.now(), &Arc::default()).unwrap();
         assert!(!kept[0].body.contains("one"), "{}", kept[0].body);
         let value = |event: &NewEvent, at: usize| {
@@ -205,7 +205,7 @@ mod tests {
             group: None,
             content: taint("echo hunter2".into()),
         });
-        let head = Head { next: 0, generation: 0 };
+        let head = Head::default();
         let mut seals = Seals::of(vault.clone(), stream.clone());
         let events = [created.clone(), ConfigDeleted { config_id: id }.into()];
         let kept = seals.seal_all(&events, head, clock.now(), &Arc::default()).unwrap();
@@ -223,7 +223,7 @@ mod tests {
         let (vault, clock) = (vault(), SimulatedClock::new(1));
         let stream = StreamId::stack(StackId(clock.fresh_id()));
         let mut seals = Seals::of(vault.clone(), stream.clone());
-        let head = Head { next: 0, generation: 0 };
+        let head = Head::default();
         let kept = seals.seal_all(&[told("one", "two")], head, clock.now(), &Arc::default());
         let kept = kept.unwrap().remove(0);
         vault.destroy(stream.as_str()).await.unwrap();

@@ -11,6 +11,8 @@ pub(super) struct Preference {
     pub(super) interface: String,
     /// None takes the first region that has the service.
     pub(super) region: Option<String>,
+    /// The interface of Keystone's that guests are told of, where one is said.
+    pub(super) guests: Option<String>,
 }
 
 /// The endpoints that a token's owner may use, by service type. Only those of the preferred
@@ -18,24 +20,30 @@ pub(super) struct Preference {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Catalog {
     endpoints: Vec<(Box<str>, Box<str>)>,
+    /// Keystone as guests are told of it.
+    guests_keystone: Option<Box<str>>,
 }
 
 impl Catalog {
     /// Reads the `catalog` of a token's body.
     pub(super) fn read(catalog: &Value, preference: &Preference) -> Self {
-        let mut endpoints = Vec::new();
+        let mut known = Self::default();
         for entry in catalog.as_array().into_iter().flatten() {
             let Some(kind) = entry["type"].as_str() else { continue };
-            let usable = entry["endpoints"].as_array().into_iter().flatten().find(|endpoint| {
-                let region = endpoint["region_id"].as_str().or_else(|| endpoint["region"].as_str());
-                endpoint["interface"].as_str() == Some(&preference.interface)
-                    && preference.region.as_deref().is_none_or(|wanted| region == Some(wanted))
-            });
-            if let Some(url) = usable.and_then(|endpoint| endpoint["url"].as_str()) {
-                endpoints.push((kind.into(), url.trim_end_matches('/').into()));
+            let url = |interface: &str| usable(entry, interface, preference.region.as_deref());
+            if let Some(url) = url(&preference.interface) {
+                known.endpoints.push((kind.into(), url.into()));
+            }
+            if kind == "identity" {
+                known.guests_keystone = preference.guests.as_deref().and_then(url).map(Into::into);
             }
         }
-        Self { endpoints }
+        known
+    }
+
+    /// Keystone as guests are told of it, where that was asked for and is in the catalog.
+    pub(super) fn guests_keystone(&self) -> Option<&str> {
+        self.guests_keystone.as_deref()
     }
 
     /// Where the service is.
@@ -43,6 +51,16 @@ impl Catalog {
         let of = |kind: &str| self.endpoints.iter().find(|(known, _)| &**known == kind);
         service.catalog_types().find_map(of).map(|(_, url)| &**url)
     }
+}
+
+/// The URL of a catalog's entry that is of the interface, and of the region where one is wanted.
+fn usable<'a>(entry: &'a Value, interface: &str, region: Option<&str>) -> Option<&'a str> {
+    let found = entry["endpoints"].as_array()?.iter().find(|endpoint| {
+        let of = endpoint["region_id"].as_str().or_else(|| endpoint["region"].as_str());
+        endpoint["interface"].as_str() == Some(interface)
+            && region.is_none_or(|wanted| of == Some(wanted))
+    });
+    found?["url"].as_str().map(|url| url.trim_end_matches('/'))
 }
 
 /// The URL of a path at an endpoint. Catalogs name versions or leave them out as they please:
@@ -119,7 +137,8 @@ mod tests {
     use super::*;
 
     fn preference(interface: &str, region: Option<&str>) -> Preference {
-        Preference { interface: interface.to_owned(), region: region.map(str::to_owned) }
+        let region = region.map(str::to_owned);
+        Preference { interface: interface.to_owned(), region, guests: None }
     }
 
     #[test]

@@ -32,6 +32,12 @@ use crate::traces::Tracer;
 pub struct CloudSettings {
     /// Keystone, with or without `/v3`.
     pub auth_url: String,
+    /// Keystone as guests reach it, where that is another address
+    /// (`www_authenticate_uri`).
+    pub guests_auth_url: Option<String>,
+    /// The interface of the catalog's Keystone that guests are told of before that one
+    /// (`server_keystone_endpoint_type`).
+    pub guests_interface: Option<String>,
     /// Hearth's own user.
     pub username: String,
     pub password: Secret<String>,
@@ -93,6 +99,8 @@ impl CloudSettings {
     pub fn new(auth_url: &str, username: &str, password: Secret<String>, project: &str) -> Self {
         Self {
             auth_url: auth_url.to_owned(),
+            guests_auth_url: None,
+            guests_interface: None,
             username: username.to_owned(),
             password,
             project_name: project.to_owned(),
@@ -122,6 +130,8 @@ pub struct Cloud {
 pub(super) struct Place {
     /// Ends in `/v3/`.
     pub(super) auth_url: String,
+    /// The same as guests are told it.
+    pub(super) guests_auth_url: String,
     pub(super) preference: Preference,
     pub(super) transport: Arc<Transport>,
     pub(super) service: Arc<Login>,
@@ -199,7 +209,14 @@ impl Cloud {
         let transport = Transport::new(limits, believed, egress, Arc::clone(&clock), tracer)?;
         let place = Place {
             auth_url: versioned(&settings.auth_url),
-            preference: Preference { interface: settings.interface, region: settings.region },
+            guests_auth_url: versioned(
+                settings.guests_auth_url.as_deref().unwrap_or(&settings.auth_url),
+            ),
+            preference: Preference {
+                interface: settings.interface,
+                region: settings.region,
+                guests: settings.guests_interface,
+            },
             transport: Arc::new(transport),
             service: Arc::new(Login::new(service)),
         };
@@ -319,6 +336,10 @@ impl Cloud {
 
     pub(super) fn auth_url(&self, path: &str) -> String {
         format!("{}{path}", self.inner.place.auth_url)
+    }
+
+    pub(super) fn guests_auth_url(&self) -> &str {
+        &self.inner.place.guests_auth_url
     }
 
     pub(super) fn preference(&self) -> &Preference {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::catalog::Preference;
 use super::cloud::{Cloud, Place, versioned};
 use super::error::CloudError;
 use super::keystone::credentials::Credentials;
@@ -121,13 +120,17 @@ fn place(
     to: &Elsewhere<'_>,
     credential: Option<&Secret<String>>,
 ) -> Result<Place, CloudError> {
-    let Preference { interface, region } = here.preference.clone();
-    let region = to.region.map(str::to_owned).or(region);
-    let preference = Preference { interface, region };
+    let mut preference = here.preference.clone();
+    preference.region = to.region.map(str::to_owned).or(preference.region);
     let Some(credential) = credential else {
         // The same Keystone, with Hearth's own password: only the operator says whom to believe.
-        let (auth_url, service) = (here.auth_url.clone(), Arc::clone(&here.service));
-        return Ok(Place { auth_url, preference, transport: Arc::clone(&here.transport), service });
+        return Ok(Place {
+            auth_url: here.auth_url.clone(),
+            guests_auth_url: here.guests_auth_url.clone(),
+            preference,
+            transport: Arc::clone(&here.transport),
+            service: Arc::clone(&here.service),
+        });
     };
     let Given { auth_url, credentials } = Given::read(credential.reveal())?;
     let auth_url = versioned(&auth_url);
@@ -138,8 +141,13 @@ fn place(
         true => here.transport.believing(believed)?,
         false => here.transport.foreign(believed),
     };
-    let service = Arc::new(Login::new(credentials));
-    Ok(Place { auth_url, preference, transport: Arc::new(transport), service })
+    Ok(Place {
+        guests_auth_url: auth_url.clone(),
+        auth_url,
+        preference,
+        transport: Arc::new(transport),
+        service: Arc::new(Login::new(credentials)),
+    })
 }
 
 fn believed(to: &Elsewhere<'_>) -> Result<Believed, CloudError> {
@@ -173,5 +181,6 @@ mod tests {
         assert!(std::ptr::eq(one.transport(), other.transport()));
         assert!(std::ptr::eq(one.transport(), cloud.transport()));
         assert_eq!(other.auth_url(""), "https://h:5000/v3/");
+        assert_eq!(other.guests_auth_url(), "https://h:5000/v3/");
     }
 }

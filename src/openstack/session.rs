@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::{DateTime, Utc};
 
 use super::behalf::Behalf;
-use super::cloud::{CfnPlaces, Cloud};
+use super::cloud::{CfnPlaces, Cloud, versioned};
 use super::error::CloudError;
 use super::keystone::credentials::Credentials;
 use super::keystone::login::Login;
@@ -113,10 +113,17 @@ impl Session {
         Ok(bound.login.token(&bound.cloud).await?.domain_id.clone())
     }
 
-    /// Keystone's address with its version, as clients are told it.
-    pub fn auth_url(&self) -> String {
-        let url = self.bound.as_ref().map(|bound| bound.cloud.auth_url(""));
-        url.unwrap_or_default().trim_end_matches('/').to_owned()
+    /// Keystone's address with its version, as guests are told it: of the catalog where the
+    /// settings say so and it is there.
+    pub async fn guests_auth_url(&self) -> String {
+        let Some(bound) = &self.bound else { return String::new() };
+        let token = match bound.cloud.preference().guests {
+            Some(_) => bound.login.token(&bound.cloud).await.ok(),
+            None => None,
+        };
+        let told = token.and_then(|token| token.catalog.guests_keystone().map(versioned));
+        let told = told.unwrap_or_else(|| bound.cloud.guests_auth_url().to_owned());
+        told.trim_end_matches('/').to_owned()
     }
 
     /// The region that was chosen, where one was.

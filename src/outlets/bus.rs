@@ -31,6 +31,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use uuid::Uuid;
 
 use super::notification::Notification;
 use crate::model::bus::{BusNode, BusSettings, BusTls, MessageFormat};
@@ -298,7 +299,7 @@ impl ChannelCallback for Listener {
 fn body(notification: &Notification, format: MessageFormat) -> Vec<u8> {
     let mut message = notification.to_json();
     if let Some(fields) = message.as_object_mut() {
-        fields.insert("_unique_id".to_owned(), notification.id.simple().to_string().into());
+        fields.insert("_unique_id".to_owned(), unique_id(notification.id, format).into());
         let context = notification.context.iter();
         fields.extend(context.map(|(key, value)| (format!("_context_{key}"), value.clone())));
     }
@@ -309,6 +310,16 @@ fn body(notification: &Notification, format: MessageFormat) -> Vec<u8> {
             json!({ "oslo.version": "2.0", "oslo.message": message }).to_string().into_bytes()
         }
     }
+}
+
+/// By what a repetition is told. Each form has its own: consumers would take the second of the two
+/// for a repetition of the first.
+fn unique_id(id: Uuid, format: MessageFormat) -> String {
+    let id = match format {
+        MessageFormat::Envelope => id,
+        MessageFormat::Plain => Uuid::from_u128(!id.as_u128()),
+    };
+    id.simple().to_string()
 }
 
 fn adaptor(tls: &BusTls, host: &str) -> io::Result<TlsAdaptor> {

@@ -34,20 +34,29 @@ pub struct NotificationSettings {
 #[derive(Clone)]
 pub enum Carrier {
     Function(Arc<dyn Fn(&Notification) + Send + Sync>),
-    Bus(Arc<BusSettings>),
+    /// One driver after the other, each by the bus that it sends to; `None` is lines of the log.
+    Bus(Vec<Option<Arc<BusSettings>>>),
 }
 
-/// A carrier at work.
+/// A carrier at work, or one of its drivers.
 enum Way<'a> {
     Function(&'a (dyn Fn(&Notification) + Send + Sync)),
     Bus(Bus),
 }
 
 impl<'a> Way<'a> {
-    fn of(carrier: &'a Carrier) -> Self {
+    /// Those that every notification goes, one after the other.
+    fn all(carrier: &'a Carrier) -> Vec<Self> {
         match carrier {
-            Carrier::Function(function) => Self::Function(function.as_ref()),
-            Carrier::Bus(settings) => Self::Bus(Bus::new(Arc::clone(settings))),
+            Carrier::Function(function) => vec![Self::Function(function.as_ref())],
+            Carrier::Bus(drivers) => drivers.iter().map(Self::of).collect(),
+        }
+    }
+
+    fn of(driver: &Option<Arc<BusSettings>>) -> Self {
+        match driver {
+            Some(settings) => Self::Bus(Bus::new(Arc::clone(settings))),
+            None => Self::Function(&to_log),
         }
     }
 
@@ -78,12 +87,15 @@ pub(super) async fn follow(
 ) -> Result<(), Broken> {
     let filter = Filter { kinds: vec!["stack", "resource"] };
     let mut events = parts.log.subscribe(place.reached, filter);
-    let mut way = Way::of(&settings.carrier);
+    let mut ways = Way::all(&settings.carrier);
     while let Some(event) = place.awaits(events.next()).await? {
         let event = event?;
         let notification = notification(parts, settings, &event).await?;
         if let Some(notification) = &notification {
-            way.send(notification).await;
+            // Only once all have it the place moves on, so a crash in between repeats it for all.
+            for way in &mut ways {
+                way.send(notification).await;
+            }
         }
         place.move_to(event.position, usize::from(notification.is_some())).await?;
     }

@@ -148,7 +148,9 @@ pub(super) fn stacks_then(at: Position) -> String {
          ORDER BY position DESC LIMIT 1) AS updated_at, \
          CASE WHEN e.action = 'DELETE' AND e.status = 'COMPLETE' THEN e.at END AS deleted_at, \
          s.owner, s.owner_id, s.parent, s.parent_resource, s.root, s.depth, r.revision, \
-         r.timeout_mins, r.disable_rollback, r.tags, s.user_project, \
+         r.timeout_mins, r.disable_rollback, r.tags, \
+         (SELECT project FROM user_projects WHERE stack = s.number AND position <= {at} \
+         ORDER BY position DESC LIMIT 1) AS user_project, \
          min(s.position, {at}) AS position FROM main.stacks s \
          JOIN revisions r ON r.stack = s.number AND r.revision = (SELECT max(revision) \
          FROM revisions WHERE stack = s.number AND position <= {at}) \

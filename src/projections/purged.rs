@@ -9,10 +9,11 @@ use crate::events::PurgeEvent;
 use crate::model::StackId;
 
 /// What there is of a stack in other tables, by its row number.
-const OF_STACK: [&str; 7] = [
-    "DELETE FROM signals_open WHERE resource IN (SELECT id FROM resources WHERE stack = ?1)",
+const OF_STACK: [&str; 8] = [
+    "DELETE FROM signals_due WHERE resource IN (SELECT id FROM resources WHERE stack = ?1)",
     "DELETE FROM resources WHERE stack = ?1",
     "DELETE FROM revisions WHERE stack = ?1",
+    "DELETE FROM user_projects WHERE stack = ?1",
     "DELETE FROM outputs WHERE stack = ?1",
     "DELETE FROM snapshots WHERE stack = ?1",
     "DELETE FROM event_list WHERE stack = ?1",

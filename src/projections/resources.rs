@@ -95,12 +95,12 @@ pub(super) fn apply(
             Ok(())
         }
         ResourceEvent::SignalTaken(body) => {
-            db.prepare_cached("INSERT OR IGNORE INTO signals_open VALUES (?1, ?2)")?
+            db.prepare_cached("INSERT OR IGNORE INTO signals_due VALUES (?1, ?2)")?
                 .execute([bytes(id.0), bytes(body.signal.0)])?;
             Ok(())
         }
         ResourceEvent::SignalHandled(body) => {
-            db.prepare_cached("DELETE FROM signals_open WHERE resource = ?1 AND signal = ?2")?
+            db.prepare_cached("DELETE FROM signals_due WHERE resource = ?1 AND signal = ?2")?
                 .execute([bytes(id.0), bytes(body.signal.0)])?;
             let Some(reason) = &body.reason else { return Ok(()) };
             let failed = body.error.as_ref().map(|_| Status::Failed);

@@ -69,6 +69,14 @@ BEGIN
         AND tag IN (SELECT value FROM json_each(new.tags));
 END;
 
+-- What a stack's user_project was, for those who look back.
+CREATE TABLE user_projects (
+    stack    INTEGER NOT NULL,
+    position INTEGER NOT NULL,            -- of the event from which on it is so
+    project  TEXT,                        -- none: it is deleted
+    PRIMARY KEY (stack, position)
+) WITHOUT ROWID;
+
 CREATE TABLE revisions (
     stack            INTEGER NOT NULL,
     revision         INTEGER NOT NULL,
@@ -217,7 +225,7 @@ CREATE TABLE webhooks (
     created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE signals_open (
+CREATE TABLE signals_due (
     resource BLOB NOT NULL,               -- the incarnation that took the signal
     signal   BLOB NOT NULL,
     PRIMARY KEY (resource, signal)

@@ -159,9 +159,9 @@ pub(super) fn apply(
         },
         StackEvent::OutputsChanged(body) => outputs::resolved(db, number, event, &body.outputs)?,
         StackEvent::UserProjectMade(body) => {
-            user_project(db, number, Some(body.project_id.as_str()))?;
+            user_project(db, number, event, Some(body.project_id.as_str()))?;
         }
-        StackEvent::UserProjectDeleted(_) => user_project(db, number, None)?,
+        StackEvent::UserProjectDeleted(_) => user_project(db, number, event, None)?,
         StackEvent::ReplacementStarted(body) => {
             resources::replacement_started(db, event, body)?;
         }
@@ -260,9 +260,16 @@ pub(super) fn drift_due(
     Ok(due.into_iter().map(|(_, id)| id).collect())
 }
 
-fn user_project(db: &Connection, number: i64, project: Option<&str>) -> rusqlite::Result<()> {
+fn user_project(
+    db: &Connection,
+    number: i64,
+    event: &RecordedEvent,
+    project: Option<&str>,
+) -> rusqlite::Result<()> {
     db.prepare_cached("UPDATE stacks SET user_project = ?2 WHERE number = ?1")?
         .execute(params![number, project])?;
+    db.prepare_cached("INSERT OR REPLACE INTO user_projects VALUES (?1, ?2, ?3)")?
+        .execute(params![number, stored(event.position), project])?;
     Ok(())
 }
 
@@ -386,7 +393,7 @@ pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
          SELECT id FROM stacks WHERE status = 'FAILED' AND EXISTS (SELECT 1 FROM resources \
          WHERE resources.stack = stacks.number AND resources.action = 'DELETE' \
          AND resources.status = 'COMPLETE' AND role >= 0) UNION \
-         SELECT stacks.id FROM signals_open JOIN resources ON resources.id = signals_open.resource \
+         SELECT stacks.id FROM signals_due JOIN resources ON resources.id = signals_due.resource \
          JOIN stacks ON stacks.number = resources.stack WHERE resources.role >= 0 \
          UNION \
          SELECT stacks.id FROM snapshots JOIN stacks ON stacks.number = snapshots.stack \

@@ -20,7 +20,7 @@ use crate::template::{NestedTemplate, StackDefinition};
 /// is asked but by `look`.
 pub trait Nested: Send + Sync + 'static {
     /// Whether the cloud is asked something before the child is defined.
-    fn looks(&self) -> bool {
+    fn looks(&self, _subject: &Subject) -> bool {
         false
     }
 

@@ -44,6 +44,8 @@ pub struct Registry {
     templates: Arc<Declared>,
     pub(super) plugin_checks: PluginChecks,
     operator_templates: OperatorTemplates,
+    /// Properties, their defaults in Heat, and what is in their place.
+    defaults: Vec<(String, Value, Value)>,
 }
 
 /// Whose rules beyond the schemas a definition is held to.
@@ -79,6 +81,7 @@ impl Registry {
             templates: Arc::new(Declared::new(parse(TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE)?)),
             plugin_checks: PluginChecks::All,
             operator_templates: OperatorTemplates::new(),
+            defaults: Vec::new(),
         })
     }
 
@@ -91,6 +94,12 @@ impl Registry {
     /// it.
     pub fn set_template(&mut self, option: &str, text: String) {
         self.operator_templates.insert(option.to_owned(), text);
+    }
+
+    /// Puts another default in the place of one of the built-in types' properties of that name; those
+    /// with another default keep it. To be called before a type is asked for.
+    pub fn set_default(&mut self, property: &str, from: &str, to: &str) {
+        self.defaults.push((property.to_owned(), from.into(), to.into()));
     }
 
     /// The templates that an operator has in the place of Hearth's own.
@@ -118,7 +127,7 @@ impl Registry {
             return Some(read);
         }
         let entry = self.built_in.get(type_name)?;
-        entry.read.get_or_init(|| entry.built_in.read()).as_ref()
+        entry.read.get_or_init(|| entry.built_in.read(&self.defaults)).as_ref()
     }
 
     /// What runs a type; [`Self::driver_type`] says under which name.
@@ -393,9 +402,16 @@ impl TypeLookup for Registry {
 }
 
 impl BuiltIn {
-    fn read(&self) -> Option<Arc<Declared>> {
+    fn read(&self, defaults: &[(String, Value, Value)]) -> Option<Arc<Declared>> {
         match parse(self.file, self.yaml) {
-            Ok(declaration) => Some(Arc::new(Declared::new(declaration))),
+            Ok(mut declaration) => {
+                for (property, from, to) in defaults {
+                    let default = declaration.properties.get_mut(property);
+                    let default = default.and_then(|property| property.default.as_mut());
+                    default.filter(|it| *it == from).into_iter().for_each(|it| *it = to.clone());
+                }
+                Some(Arc::new(Declared::new(declaration)))
+            }
             Err(error) => {
                 error!(file = self.file, %error, "built-in resource type left out");
                 None

@@ -24,6 +24,12 @@ TEMPLATE = json.dumps({
     'Outputs': {'Said': {'Value': {'Fn::GetAtt': ['Said', 'output']}}},
 })
 
+# Each resource has two events.
+MANY = json.dumps({
+    'HeatTemplateFormatVersion': '2012-12-12',
+    'Resources': {f'Said{number}': {'Type': 'OS::Heat::TestResource'} for number in range(520)},
+})
+
 
 def until(wanted, look):
     end = time.monotonic() + WITHIN_SECS
@@ -44,6 +50,8 @@ def play_boto(port, access, secret):
     [stack] = client.describe_stacks('old')
     expect([(output.key, output.value) for output in stack.outputs], [('Said', 'green')])
     expect([stack.stack_name for stack in client.list_stacks()], ['old'])
+    expect([it.stack_name for it in client.list_stacks(['CREATE_COMPLETE'])], ['old'])
+    expect(list(client.list_stacks(['CREATE_FAILED', 'UPDATE_COMPLETE'])), [])
     expect([it.logical_resource_id for it in client.list_stack_resources('old')], ['Said'])
     expect([it.resource_status for it in client.describe_stack_resources('old')],
            ['CREATE_COMPLETE'])
@@ -84,6 +92,27 @@ def play_boto3(port, access, secret):
     except botocore.exceptions.ClientError as error:
         expect(error.response['Error']['Code'], 'InvalidParameterValue')
     client.delete_stack(StackName='new')
+    until([], lambda: client.list_stacks()['StackSummaries'])
+    [stack, _] = client.list_stacks(StackStatusFilter=['DELETE_COMPLETE'])['StackSummaries']
+    expect(stack['StackName'], 'new')
+    try:
+        client.list_stacks(StackStatusFilter=['GONE'])
+        sys.exit('a status that no stack has was looked for')
+    except botocore.exceptions.ClientError as error:
+        expect(error.response['Error']['Code'], 'ValidationError')
+    play_pages(client)
+
+
+def play_pages(client):
+    """Follows the tokens of a list that is longer than a page."""
+    client.create_stack(StackName='many', TemplateBody=MANY)
+    until('CREATE_COMPLETE',
+          lambda: client.describe_stacks(StackName='many')['Stacks'][0]['StackStatus'])
+    pages = client.get_paginator('describe_stack_events').paginate(StackName='many')
+    pages = [[event['EventId'] for event in page['StackEvents']] for page in pages]
+    expect([len(page) for page in pages], [1000, 42])
+    expect(len({event for page in pages for event in page}), 1042)
+    client.delete_stack(StackName='many')
     until([], lambda: client.list_stacks()['StackSummaries'])
 
 

@@ -78,8 +78,10 @@ def play_boto3(client):
     dimensions = [{'Name': 'Group', 'Value': 'web'}]
     client.put_metric_alarm(
         AlarmName='new', MetricName='load', Namespace=NAMESPACE, Statistic='Maximum', Period=60,
-        EvaluationPeriods=2, Threshold=80.5, ComparisonOperator='GreaterThanOrEqualToThreshold',
-        Dimensions=dimensions, ActionsEnabled=False)
+        EvaluationPeriods=2, DatapointsToAlarm=2, TreatMissingData='missing', Threshold=80.5,
+        ComparisonOperator='GreaterThanOrEqualToThreshold', Dimensions=dimensions,
+        ActionsEnabled=False)
+    play_unsupported(client)
     [seen] = client.describe_alarms(AlarmNames=['new'])['MetricAlarms']
     expect((seen['AlarmName'], seen['Threshold'], seen['EvaluationPeriods'],
             seen['ActionsEnabled'], seen['StateValue'], seen['Dimensions']),
@@ -140,6 +142,23 @@ def play_boto3(client):
         expect(error.response['Error']['Code'], 'InvalidAction')
     client.delete_alarms(AlarmNames=names)
     expect(client.describe_alarms()['MetricAlarms'], [])
+
+
+def play_unsupported(client):
+    """Asks for alarms that would behave otherwise, none of which is made."""
+    for asked in ({'TreatMissingData': 'notBreaching'}, {'DatapointsToAlarm': 1},
+                  {'ExtendedStatistic': 'p90'}, {'Tags': [{'Key': 'team', 'Value': 'web'}]},
+                  {'Metrics': [{'Id': 'm1', 'Expression': 'm2 * 2'}]}):
+        try:
+            client.put_metric_alarm(
+                AlarmName='other', MetricName='load', Namespace=NAMESPACE, Statistic='Maximum',
+                Period=60, EvaluationPeriods=2, Threshold=1,
+                ComparisonOperator='LessThanThreshold', **asked)
+            sys.exit(f'an alarm was made without {asked}')
+        except botocore.exceptions.ClientError as error:
+            expect(error.response['Error']['Code'], 'InvalidParameterValue')
+            [name] = asked
+            expect(name in error.response['Error']['Message'], True)
 
 
 def play_compressed(client):

@@ -105,7 +105,7 @@ async fn a_log_moves_between_a_database_and_a_server_of_events() {
     let log = MariadbLog::open(&back.address(), "a test", None).unwrap();
     assert_eq!(log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap(), written);
     assert_eq!(log.keys("", 9).unwrap(), [("stack-a".to_owned(), vec![5])]);
-    let more = append(&log, &stream("b"), Head { next: 1, generation: 0 }, number(2)).await;
+    let more = append(&log, &stream("b"), Head { next: 1, ..Head::default() }, number(2)).await;
     assert_eq!(more.position.0, own.0 + 1);
 }
 

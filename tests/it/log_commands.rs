@@ -191,6 +191,34 @@ async fn history_lists_revisions_and_events() {
 }
 
 #[tokio::test]
+async fn history_of_one_resource_or_revision_leaves_the_rest_out() {
+    let folder = tempfile::tempdir().unwrap();
+    a_log_with_one_stack(folder.path()).await;
+    let history = |more: &[&str]| hearth(folder.path(), &[&["history", "web"], more].concat());
+    let text = printed(&history(&["--resource", "net"]));
+    let (_, listed) = text.split_once("\n\n").unwrap();
+    assert_eq!(
+        listed,
+        "Revisions\n   \
+         1  2026-01-01T00:00:03.000000Z  alice       CREATE\n\n\
+         Events\n2026-01-01  alice\n       \
+         4  2026-01-01T00:00:06.000000Z  net  ActionStarted: CREATE OS::Neutron::Net\n       \
+         5  2026-01-01T00:00:07.500000Z  net  CallIntended: create as web-net-abc\n       \
+         6  2026-01-01T00:00:09.000000Z  net  ActionSettled: CREATE COMPLETE: state changed\n"
+    );
+    assert_eq!(printed(&history(&["--revision", "1"])), printed(&history(&[])));
+    assert_eq!(printed(&history(&["--resource", "net", "--json"])).lines().count(), 3);
+    for (more, told) in [
+        (["--resource", "port"], "hearth history: the stack had no resource port\n"),
+        (["--revision", "2"], "hearth history: the stack has no revision 2\n"),
+    ] {
+        let output = history(&more);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), told);
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_stack_or_log_is_said_so() {
     let folder = tempfile::tempdir().unwrap();
     let output = hearth(folder.path(), &["history", "web"]);

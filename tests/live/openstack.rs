@@ -123,8 +123,9 @@ async fn an_application_credential_opens_its_project() {
     }
     let made = made.unwrap().json().unwrap();
     let text = |key: &str| made["application_credential"][key].as_str().unwrap().to_owned();
+    let auth_url = demo.guests_auth_url().await;
     let written = json!({"auth_type": "v3applicationcredential", "auth": {
-        "auth_url": demo.auth_url(),
+        "auth_url": auth_url,
         "application_credential_id": text("id"),
         "application_credential_secret": text("secret"),
     }});

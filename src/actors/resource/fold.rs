@@ -117,11 +117,11 @@ impl Aggregate for Resource {
             }
             ResourceEvent::SignalTaken(taken) => {
                 self.know_signal(taken.signal);
-                self.signals_open.push(taken.clone());
+                self.signals_due.push(taken.clone());
             }
             ResourceEvent::SignalHandled(handled) => {
                 self.know_signal(handled.signal);
-                self.signals_open.retain(|taken| taken.signal != handled.signal);
+                self.signals_due.retain(|taken| taken.signal != handled.signal);
                 self.keep_signals(&handled.metadata);
                 self.take_data(&handled.data);
                 Arc::make_mut(&mut self.attributes).extend(handled.attributes.clone());
@@ -168,7 +168,7 @@ impl Aggregate for Resource {
                 };
                 self.outcome = (!settled.again).then_some((settled.traversal, outcome));
                 if matches!(settled.action, Action::Create | Action::Delete) {
-                    self.is_open = settled.unanswered;
+                    self.unanswered = settled.unanswered;
                 }
             }
         }

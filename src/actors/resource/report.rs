@@ -38,7 +38,7 @@ impl Resource {
             created_at: self.created_at,
             changed_at: self.changed_at,
             signals,
-            owes_signal: !self.signals_open.is_empty(),
+            owes_signal: !self.signals_due.is_empty(),
             user_project: self
                 .data
                 .get(stack_user::PROJECT)

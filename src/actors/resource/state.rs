@@ -69,8 +69,8 @@ pub struct Resource {
     /// Shared with what its stack knows of it.
     pub attributes: Arc<JsonMap>,
     /// A create or a delete was given up without the answer to its call.
-    pub is_open: bool,
-    /// When the call that is open was last made.
+    pub unanswered: bool,
+    /// When the unanswered call was last made.
     pub called_at: DateTime<Utc>,
     /// What came of the newest task that made an event.
     pub outcome: Option<(TraversalId, Outcome)>,
@@ -90,7 +90,7 @@ pub struct Resource {
     /// The newest signals, so that none is taken twice.
     pub(super) signals_known: VecDeque<CommandId>,
     /// Signals whose calls are not made yet.
-    pub(super) signals_open: Vec<SignalTaken>,
+    pub(super) signals_due: Vec<SignalTaken>,
     /// The signal whose calls were made last, and why they failed.
     pub(super) handled: Option<(CommandId, Option<String>)>,
     /// How it stood before its deletion began.
@@ -192,7 +192,7 @@ impl Resource {
 
     /// Whether its actor has nothing to wait for: what comes next, its stack tells it.
     pub(in crate::actors) fn may_rest(&self, working: &Working) -> bool {
-        !self.in_progress() && !self.waits() && self.signals_open.is_empty() && working.is_empty()
+        !self.in_progress() && !self.waits() && self.signals_due.is_empty() && working.is_empty()
     }
 
     /// Whether an action is under way, or the pause before a create is repeated.

@@ -68,7 +68,7 @@ impl Resource {
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
             in_doubt: self.attempted.is_some(),
-            unanswered: self.is_open,
+            unanswered: self.unanswered,
             ..Subject::default()
         }
     }

@@ -160,6 +160,17 @@ impl Asked {
         }
     }
 
+    /// The members of a list as Amazon writes them (`StackStatusFilter.member.1`), in the order of
+    /// their numbers.
+    pub(in crate::api) fn members(&self, list: &str) -> Vec<String> {
+        let prefix = format!("{list}.member.");
+        let members = self.params.iter().filter_map(|(name, value)| {
+            let number: u64 = name.strip_prefix(&prefix)?.parse().ok()?;
+            Some((number, value.clone()))
+        });
+        members.collect::<BTreeMap<u64, String>>().into_values().collect()
+    }
+
     /// Pairs of a list as Amazon writes them (`Parameters.member.1.ParameterKey`), in the order of
     /// their numbers; halves without the other are dropped.
     pub(in crate::api) fn pairs(

@@ -55,6 +55,12 @@ pub(in crate::api) const REQUEST_LIMIT: Kind =
 const THROTTLING: Kind = kind(400, "Throttling", "Request was denied due to request throttling");
 pub(in crate::api) const UNKNOWN_KEY: Kind =
     kind(403, "InvalidClientTokenId", "The certificate or AWS Key ID provided does not exist");
+/// Amazon's, for what Heat does not read.
+pub(super) const VALIDATION: Kind = kind(
+    400,
+    "ValidationError",
+    "The input fails to satisfy the constraints specified by an AWS service",
+);
 
 /// An error as a client of this API sees it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,6 +10,8 @@ mod cost;
 pub(super) mod fault;
 #[doc(hidden)]
 pub mod inputs;
+mod list_stacks;
+mod pages;
 mod resources;
 mod shape;
 mod signal;

@@ -1,14 +1,18 @@
 //! Actions on the resources of a stack, and its events.
 
+use std::cmp::Reverse;
+use std::num::NonZeroU64;
+
 use serde_json::{Value, json};
 
 use super::arn;
 use super::fault::{CfnFault, INVALID_VALUE, MISSING_PARAMETER};
+use super::pages::{PAGE, READ, cut, token};
 use super::stacks::{Outcome, Served};
 use crate::api::error::Fault;
 use crate::api::v1::{requester, resources, time};
+use crate::events::Position;
 use crate::model::JsonMap;
-use crate::model::sizes::{Room, json_bytes};
 use crate::projections::{EventQuery, EventRow, ResourceRow, StackRow};
 
 impl Served<'_> {
@@ -17,18 +21,23 @@ impl Served<'_> {
             Some(_) => vec![self.any_stack().await?],
             None => self.stacks_and(true).await?,
         };
-        let (mut events, mut room) = (Vec::new(), Room::default());
+        let before = token::<NonZeroU64>(self.asked)?;
+        let query = EventQuery {
+            until: before.map(|before| Position(before.get() - 1)),
+            limit: Some(READ),
+            ..EventQuery::default()
+        };
+        let mut found: Vec<(&StackRow, EventRow)> = Vec::new();
         for stack in &stacks {
-            for event in self.state.views.events(stack.id, EventQuery::default()).await? {
-                let shown = of_event(stack, &event);
-                room.take(json_bytes(&shown))?;
-                events.push((event.position, shown));
-            }
+            let events = self.state.views.events(stack.id, query.clone()).await?;
+            found.extend(events.into_iter().map(|event| (stack, event)));
+            // Newest first: the log is one.
+            found.sort_by_key(|(_, event)| Reverse(event.position));
+            found.truncate(PAGE + 1);
         }
-        // Newest first: the log is one.
-        events.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
-        let events: Vec<Value> = events.into_iter().map(|(_, shown)| shown).collect();
-        Ok(json!({ "StackEvents": events }))
+        let (found, next) = cut(found, |(_, event)| event.position.to_string());
+        let shown = found.iter().map(|(stack, event)| of_event(stack, event));
+        Ok(json!({ "StackEvents": shown.collect::<Vec<_>>(), "NextToken": next }))
     }
 
     pub(super) async fn describe_stack_resource(&self) -> Outcome {

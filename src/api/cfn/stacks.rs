@@ -11,7 +11,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::url::Links;
 use crate::api::v1::stacks::{create, definition, show, update};
-use crate::api::v1::{StackPath, any_stack, requester, seen, templates, time, writer};
+use crate::api::v1::{StackPath, any_stack, requester, seen, templates, writer};
 use crate::model::JsonMap;
 use crate::model::sizes::{Room, json_bytes};
 use crate::projections::{StackQuery, StackRow};
@@ -84,25 +84,6 @@ impl Served<'_> {
             ..StackQuery::default()
         };
         Ok(self.state.views.stacks(query).await?)
-    }
-
-    pub(super) async fn list_stacks(&self) -> Outcome {
-        let hidden = &self.state.settings.hidden_stack_tags;
-        let stacks = self.stacks().await?;
-        let is_hidden = |it: &StackRow| it.settings.tags.iter().any(|tag| hidden.contains(tag));
-        let stacks = stacks.iter().filter(|it| !is_hidden(it));
-        let summary = |stack: &StackRow| {
-            json!({
-                "CreationTime": time(stack.created_at),
-                "LastUpdatedTime": stack.updated_at.map(time),
-                "StackId": arn::of(stack),
-                "StackName": stack.name,
-                "StackStatusReason": stack.reason,
-                "StackStatus": format!("{}_{}", stack.action, stack.status),
-                "DeletionTime": stack.deleted_at.map(time),
-            })
-        };
-        Ok(json!({ "StackSummaries": stacks.map(summary).collect::<Vec<_>>() }))
     }
 
     pub(super) async fn describe_stacks(&self) -> Outcome {

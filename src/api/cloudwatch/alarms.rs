@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::asked::{PAGE_MAX, dimensions, list, number, page, shown, time, wrong};
+use crate::api::cfn::asked::Asked;
 use crate::api::cfn::fault::{CfnFault, MISSING_PARAMETER};
 use crate::api::cfn::stacks::{Outcome, Served};
 use crate::api::v1;
@@ -13,6 +14,21 @@ use crate::projections::{AlarmRow, HistoryQuery};
 
 /// The dimension that each alarm of a stack has besides its own.
 const STACK_ID: &str = "StackId";
+
+/// What Amazon's alarms have and those here do not, each with the one value that asks for what they
+/// do anyway.
+const UNSUPPORTED: [(&str, Option<&str>); 8] = [
+    ("EvaluateLowSampleCountPercentile", Some("evaluate")),
+    ("EvaluationCriteria", None),
+    ("EvaluationInterval", None),
+    ("ExtendedStatistic", None),
+    ("Metrics", None),
+    ("Tags", None),
+    ("ThresholdMetricId", None),
+    (TREAT_MISSING_DATA, Some("missing")),
+];
+
+const TREAT_MISSING_DATA: &str = "TreatMissingData";
 
 /// How long a client's reason for a state may be, as with Amazon.
 const STATE_REASON_MAX: usize = 1_023;
@@ -113,6 +129,40 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
     if name.chars().count() > METRIC_TEXT_MAX {
         return Err(wrong("AlarmName"));
     }
+    refuse_unsupported(asked)?;
+    let rule = rule(asked)?;
+    rule.check()?;
+    let who = v1::writer(served.state, served.context, project(served)).await?;
+    let made = served.state.engine.alarms().put_alarm(&who, project(served), name, rule).await?;
+    done(served, made).await
+}
+
+/// Refuses what would make another alarm than the one that is asked for.
+fn refuse_unsupported(asked: &Asked) -> Result<(), CfnFault> {
+    for (name, supported) in UNSUPPORTED {
+        let is_supported = supported.is_some() && asked.param(name) == supported;
+        if is_given(asked, name) && !is_supported {
+            return Err(unsupported(name, supported));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a parameter has a value, or something within it has.
+fn is_given(asked: &Asked, name: &str) -> bool {
+    let within = format!("{name}.");
+    asked.param(name).is_some_and(|value| !value.is_empty())
+        || asked.params.keys().any(|given| given.starts_with(&within))
+}
+
+fn unsupported(name: &str, but: Option<&str>) -> CfnFault {
+    match but {
+        Some(but) => wrong(&format!("{name}: only {but} is supported")),
+        None => wrong(&format!("{name} is not supported")),
+    }
+}
+
+fn rule(asked: &Asked) -> Result<AlarmRule, CfnFault> {
     let text = |name: &str| asked.param(name).filter(|it| !it.is_empty()).map(str::to_owned);
     let needed = |name: &'static str| CfnFault::new(MISSING_PARAMETER, name);
     // What is signed in an address is a secret, and an alarm is shown as it is.
@@ -124,26 +174,45 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
         (AlarmState::Normal, told("OKActions")?),
         (AlarmState::NoData, told("InsufficientDataActions")?),
     ];
-    let rule = AlarmRule {
+    Ok(AlarmRule {
         description: text("AlarmDescription"),
         namespace: Some(asked.needed("Namespace")?.to_owned()),
         metric: asked.needed("MetricName")?.to_owned(),
         dimensions: dimensions(asked, "")?,
         unit: text("Unit"),
-        statistic: Statistic::named(asked.needed("Statistic")?)
-            .ok_or_else(|| wrong("Statistic"))?,
+        statistic: statistic(asked)?,
         comparison: Comparison::named(asked.needed("ComparisonOperator")?)
             .ok_or_else(|| wrong("ComparisonOperator"))?,
         threshold: number(asked, "Threshold")?.ok_or_else(|| needed("Threshold"))?,
         period: number(asked, "Period")?.ok_or_else(|| needed("Period"))?,
-        periods: number(asked, "EvaluationPeriods")?.ok_or_else(|| needed("EvaluationPeriods"))?,
+        periods: periods(asked)?,
         actions: actions.into_iter().filter(|(_, told)| !told.is_empty()).collect(),
         tells: asked.param("ActionsEnabled").is_none_or(|it| !it.eq_ignore_ascii_case("false")),
-    };
-    rule.check()?;
-    let who = v1::writer(served.state, served.context, project(served)).await?;
-    let made = served.state.engine.alarms().put_alarm(&who, project(served), name, rule).await?;
-    done(served, made).await
+    })
+}
+
+/// What each period's data come to. Those of no data may be 0, as in Heat, and are then not missing.
+fn statistic(asked: &Asked) -> Result<Statistic, CfnFault> {
+    let named = Statistic::named(asked.needed("Statistic")?).ok_or_else(|| wrong("Statistic"))?;
+    let is_ever_missing = named.of(std::iter::empty()).is_none();
+    if is_given(asked, TREAT_MISSING_DATA) && !is_ever_missing {
+        let name = named.name();
+        return Err(wrong(&format!("{TREAT_MISSING_DATA}: the {name} of no data is always 0")));
+    }
+    Ok(named)
+}
+
+/// How many periods are looked at, all of which have to be beyond the threshold.
+fn periods(asked: &Asked) -> Result<u32, CfnFault> {
+    let name = "EvaluationPeriods";
+    let missing = || CfnFault::new(MISSING_PARAMETER, name);
+    let all: u32 = number(asked, name)?.ok_or_else(missing)?;
+    match number::<u32>(asked, "DatapointsToAlarm")? {
+        Some(some) if some != all => {
+            Err(unsupported("DatapointsToAlarm", Some("the number of EvaluationPeriods")))
+        }
+        Some(_) | None => Ok(all),
+    }
 }
 
 pub(super) async fn history(served: &Served<'_>) -> Outcome {

@@ -22,14 +22,9 @@ pub(super) fn wrong(what: &str) -> CfnFault {
 
 /// The members of a list, in the order of their numbers.
 pub(super) fn list(asked: &Asked, name: &str) -> Result<Vec<String>, CfnFault> {
-    let prefix = format!("{name}.member.");
-    let members = asked.params.iter().filter_map(|(key, value)| {
-        let number: u64 = key.strip_prefix(&prefix)?.parse().ok()?;
-        Some((number, value.clone()))
-    });
-    let members: BTreeMap<u64, String> = members.collect();
+    let members = asked.members(name);
     match members.len() <= MEMBERS_MAX {
-        true => Ok(members.into_values().collect()),
+        true => Ok(members),
         false => Err(wrong(name)),
     }
 }

@@ -61,7 +61,7 @@ pub(in crate::api) async fn list(
         }
         for resource in resources.into_iter().filter(|resource| filter.takes(resource)) {
             let detail = match with_detail {
-                true => detail(&state, &context, &stack, &resource, &[]).await,
+                true => detail(&state, &context, &stack, &resource, &[]).await?,
                 false => JsonMap::new(),
             };
             views.push(Summary::of(&links, &stack, resource, &children, detail));
@@ -143,7 +143,7 @@ pub(in crate::api) async fn show(
     let resource = named(&state, &stack, &wanted.resource).await?;
     let children = state.views.children(stack.clone()).await?;
     let extra = Params::of(&request).all("with_attr");
-    let detail = detail(&state, &context, &stack, &resource, &extra).await;
+    let detail = detail(&state, &context, &stack, &resource, &extra).await?;
     let view = Summary::of(&Links::of(&request), &stack, resource, &children, detail);
     answer(&Shown { resource: view })
 }
@@ -356,19 +356,29 @@ impl Summary {
     }
 }
 
-/// The description, and the attributes as the cloud has them now; of the past, as they were recorded.
+/// The description, and the attributes as the cloud has them now; of the past, as they were
+/// recorded: what was not cannot be asked for any more.
 async fn detail(
     state: &ApiState,
     context: &Context,
     stack: &StackRow,
     resource: &ResourceRow,
     extra: &[String],
-) -> JsonMap {
+) -> Result<JsonMap, Fault> {
     let who = requester(state, context);
     let attributes = match state.past {
         None => state.engine.inspect_resource(&who, stack.id, &resource.name, extra).await,
         Some(at) => state.engine.recorded_attributes(resource.id, at).await,
     };
+    if let (Some(_), Ok(recorded)) = (state.past, &attributes)
+        && let Some(missing) = extra.iter().find(|name| !recorded.contains_key(*name))
+    {
+        let name = &resource.name;
+        return Err(Fault::bad_request(format!(
+            "The attribute {missing} of the Resource ({name}) is not known of that moment: only \
+             attributes that were on record by then are."
+        )));
+    }
     let mut attributes = match attributes {
         Ok(attributes) => attributes,
         // As in Heat, what cannot be looked up is left out rather than the whole answer.
@@ -384,8 +394,8 @@ async fn detail(
         attributes = schema.attributes.keys().map(|name| (name.clone(), Value::Null)).collect();
     }
     let description = resource.description.as_str().into();
-    JsonMap::from_iter([
+    Ok(JsonMap::from_iter([
         ("description".to_owned(), description),
         ("attributes".to_owned(), Value::Object(attributes)),
-    ])
+    ]))
 }

@@ -98,6 +98,10 @@ pub(super) fn connect(
     if let Some(interface) = &settings.clients.endpoint_type {
         cloud.interface.clone_from(interface);
     }
+    let clients = &settings.clients;
+    cloud.guests_auth_url =
+        clients.guests_auth_url.clone().or_else(|| clients.authenticate_url.clone());
+    cloud.guests_interface.clone_from(&clients.guests_interface);
     cloud.tracer = known.tracer;
     cloud.insecure = settings.clients.insecure;
     cloud.fetch_allow.clone_from(&settings.limits.fetch_allow);

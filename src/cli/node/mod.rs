@@ -457,6 +457,9 @@ pub(super) fn registry(settings: &Settings) -> Result<Registry, StartError> {
     for directory in &settings.plugin_dirs {
         registry.add_plugins(directory)?;
     }
+    for default in &settings.type_defaults {
+        registry.set_default(default.property, default.from, default.to);
+    }
     if let Some(path) = &settings.loadbalancer_template {
         let unreadable = |source| StartError::File { path: path.clone(), source };
         let text = std::fs::read_to_string(path).map_err(unreadable)?;

@@ -137,7 +137,10 @@ impl<S: Store> EventLog for Embedded<S> {
             let generation = *self.ledger.generation().borrow();
             // Otherwise some of it may have been lost while it was read.
             if generation == unwritten.generation {
-                return Ok(StreamSlice { events, head: Head { next, generation } });
+                return Ok(StreamSlice {
+                    events,
+                    head: Head { next, generation, ..Head::default() },
+                });
             }
         }
     }

@@ -162,6 +162,12 @@ impl Store for MemoryStore {
             return;
         }
         while let Some(group) = ledger.try_take_group() {
+            // As the unique index of a database does.
+            if group.iter().any(|work| kept.has(work)) {
+                ledger.failed(group, "a revision is there already");
+                ledger.healed();
+                continue;
+            }
             for work in &group {
                 kept.keep(work);
             }
@@ -175,6 +181,14 @@ impl Store for MemoryStore {
 }
 
 impl Kept {
+    /// Whether there is an event already where one of the work's is to be.
+    fn has(&self, work: &Work) -> bool {
+        let Work::Events(events, _) = work else { return false };
+        let first =
+            events.first().and_then(|first| Some((first, self.streams.get(&first.stream)?)));
+        first.is_some_and(|(first, there)| first.revision.0 < there.len() as u64)
+    }
+
     fn keep(&mut self, work: &Work) {
         match work {
             Work::Events(events, _) => {

@@ -70,6 +70,16 @@ pub struct Head {
     pub next: u64,
     /// The log's generation in which that was learned.
     pub generation: u64,
+    /// The stream's id was made by this process, and nothing is written yet: there is nothing to
+    /// look for.
+    pub is_minted: bool,
+}
+
+impl Head {
+    /// Of a stream whose id was made by this process, and to which nothing was written yet.
+    pub fn minted(generation: u64) -> Self {
+        Self { next: 0, generation, is_minted: true }
+    }
 }
 
 /// Where appended events came to stand.

@@ -38,9 +38,9 @@ pub(crate) fn is_look(step: &Step) -> bool {
 }
 
 impl<N: Nested> ResourceType for Nesting<N> {
-    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
+    fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Create | Work::Update { .. } if self.0.looks() => Before::Look.step(),
+            Work::Create | Work::Update { .. } if self.0.looks(subject) => Before::Look.step(),
             Work::Create | Work::Update { .. } => ChildStage::Define.step(),
             Work::Delete => ChildStage::Delete.step(),
             Work::Act(_) => ChildStage::Act.step(),

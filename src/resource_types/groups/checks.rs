@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::instance::{INSTANCE, is_text};
 use super::pace::duration;
 use super::scaling_group::Scaling;
 use crate::model::{JsonMap, ResourceName};
@@ -77,7 +78,7 @@ fn source_of_members(properties: &JsonMap) -> Outcome<()> {
         let message = "Anything other than one VPCZoneIdentifier is not supported.";
         return Err(TemplateError::new("NotSupported", message));
     }
-    if is_text(properties, "InstanceId") == is_text(properties, "LaunchConfigurationName") {
+    if is_text(properties, INSTANCE) == is_text(properties, "LaunchConfigurationName") {
         let message = "Either 'InstanceId' or 'LaunchConfigurationName' must be provided.";
         return Err(TemplateError::validation(message));
     }
@@ -140,15 +141,11 @@ fn launch_configuration(properties: &JsonMap) -> Outcome<()> {
         }
     }
     let is_whole = is_text(properties, "ImageId") && is_text(properties, "InstanceType");
-    if !is_whole && !is_text(properties, "InstanceId") {
+    if !is_whole && !is_text(properties, INSTANCE) {
         let message = "If without InstanceId, ImageId and InstanceType are required.";
         return Err(TemplateError::validation(message));
     }
     Ok(())
-}
-
-fn is_text(properties: &JsonMap, name: &str) -> bool {
-    properties.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty())
 }
 
 /// A smallest step is for percentages alone.

@@ -20,6 +20,6 @@ mod validate;
 
 pub use capacity::{Adjustment, Kind as CapacityKind};
 pub(super) use checks::{check, check_before_schema};
-pub(super) use instance::FROM_INSTANCE;
+pub(super) use instance::{from_instance, names_instance};
 pub(super) use nested::{DeploymentGroup, ResourceChain, ResourceGroup, ScalingGroup};
 pub(super) use scaling_group::Scaled;

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace};
 use super::capacity::Adjustment;
-use super::instance::instance;
+use super::instance::{INSTANCE, from_instance, instance, names_instance};
 use super::member_stack::{Group, MEMBERS_MAX, MemberStack, MemberState, check_size, section};
 use super::outputs::Read;
 use super::resource_group::REMOVED;
 use super::scaling_group::{Scaled, Scaling};
 use super::{chain, deployments, resource_group, scaling_group};
 use crate::model::{JsonMap, Status};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested, ResourceUsed,
 };
@@ -367,7 +368,7 @@ impl ScalingGroup {
     fn is_known(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Result<bool, Failure> {
         if self.0.kind != Scaling::Heat {
             // What is taken from an instance is not.
-            let is_whole = |used: &ResourceUsed| !used.properties.contains_key("InstanceId");
+            let is_whole = |used: &ResourceUsed| !used.properties.contains_key(INSTANCE);
             return Ok(ask.used.is_some_and(is_whole));
         }
         let Some(member) = section(group.properties, "resource") else { return Ok(false) };
@@ -381,7 +382,9 @@ impl ScalingGroup {
         match self.0.kind {
             Scaling::Heat => scaling_group::member(group),
             Scaling::Instances | Scaling::Aws => {
-                let used = ask.used.cloned().unwrap_or_default();
+                let data = ask.subject.data.clone();
+                let itself = || ResourceUsed { data, ..ResourceUsed::default() };
+                let used = ask.used.cloned().unwrap_or_else(itself);
                 let reference = ask.subject.physical_id.as_deref().unwrap_or(group.name);
                 instance(group, &self.0, &used, reference)
             }
@@ -421,6 +424,19 @@ impl ScalingGroup {
 impl Nested for ScalingGroup {
     fn payload(&self) -> &'static [&'static [&'static str]] {
         &[&["resource", "properties"], &["resource", "metadata"]]
+    }
+
+    fn looks(&self, subject: &Subject) -> bool {
+        self.0.kind == Scaling::Aws && names_instance(subject)
+    }
+
+    /// What the instance was made from that stands for a launch configuration.
+    fn look(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+    ) -> Result<BTreeMap<String, Value>, Failure> {
+        from_instance(cloud, subject)
     }
 
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {

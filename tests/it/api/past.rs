@@ -1,7 +1,8 @@
 //! `?at=`: the API answers what it would have answered then.
 
-use hearth::events::Position;
 use hearth::events::log::Filter;
+use hearth::events::stack::{UserProjectDeleted, UserProjectMade};
+use hearth::events::{Position, StackEvent, StreamId};
 use hearth::model::{Action, Status};
 use serde_json::{Value, json};
 
@@ -14,6 +15,7 @@ const QUESTIONS: &[&str] = &[
     "/stacks?sort_keys=stack_name&with_count=true",
     "/stacks?show_deleted=true&status=COMPLETE&limit=1",
     "/stacks?tags=green",
+    "/stacks?stack_user_project_id=users&show_deleted=true",
     "/stacks/detail",
     "{}?resolve_outputs=false",
     "{}/template",
@@ -67,11 +69,15 @@ async fn the_past_is_answered_as_it_was_when_it_was_the_present() {
     let story = Story::of(app.log.clone(), &app.project, 41);
     story.created("other", &["disk"]).await;
     let (mut web, ids) = story.created("web", &["net", "port"]).await;
+    let made = UserProjectMade { project_id: "users".into() };
+    let deleted = UserProjectDeleted { project_id: "users".into() };
     let mut moments = Vec::new();
     let moment = async |moments: &mut Vec<_>, web: &Stack, at_rest: bool| {
         let then = answers(&app, web, None, at_rest).await;
         moments.push((app.log.durable_position(), then, at_rest));
     };
+    moment(&mut moments, &web, true).await;
+    story.write(StreamId::stack(web.id), StackEvent::from(made)).await;
     moment(&mut moments, &web, true).await;
     story.revision(&web, 2, &["green"]).await;
     story.walk(&mut web, Action::Update, &[("net", ids[0]), ("port", ids[1])]).await;
@@ -88,6 +94,7 @@ async fn the_past_is_answered_as_it_was_when_it_was_the_present() {
     story.act(&web, "net", ids[0], Action::Delete).await;
     moment(&mut moments, &web, false).await;
     story.act(&web, "port", port, Action::Delete).await;
+    story.write(StreamId::stack(web.id), StackEvent::from(deleted)).await;
     story.walked(&web, Action::Delete, Status::Complete).await;
     story.created("later", &["net"]).await;
     moment(&mut moments, &web, true).await;
@@ -225,6 +232,15 @@ async fn attributes_of_the_past_are_those_that_were_recorded() {
     assert_eq!(said("").await, json!(["second", "second", "second"]));
     assert_eq!(said(&format!("?at={before}")).await, json!(["first", "first", "first"]));
     assert_eq!(said("?at=r1").await, json!(["first", "first", "first"]));
+    // What nothing read was not recorded.
+    let asked =
+        async |name: &str| app.get(&format!("{url}/resources/text?with_attr={name}&at=r1")).await;
+    assert_eq!(asked("value").await.json()["resource"]["attributes"]["value"], "first");
+    for unknown in ["show", "never"] {
+        let refused = asked(unknown).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        assert!(refused.text.contains("is not known of that moment"), "{}", refused.text);
+    }
     // What was sealed then stays so, but for the output, which its owner reads as he did.
     let word = app.get(&format!("{url}/outputs/word?at=r1")).await.json();
     let word = word["output"]["output_value"].as_str().unwrap();

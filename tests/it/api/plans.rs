@@ -355,6 +355,7 @@ async fn a_change_is_made_only_where_the_stack_is_as_it_was_seen() {
     app.create("web", template("one", &[])).await;
     let path = path_of(&app, "web").await;
     let (actions, snapshots) = (format!("{path}/actions"), format!("{path}/snapshots"));
+    let (resource, signal) = (format!("{path}/resources/b"), format!("{path}/resources/b/signal"));
     let shown = app.get(&path).await;
     let seen = shown.header("etag").to_owned();
     assert!(seen.starts_with("\"1-") && seen.ends_with('"'), "{seen}");
@@ -376,6 +377,9 @@ async fn a_change_is_made_only_where_the_stack_is_as_it_was_seen() {
         ("POST", &actions, Some(json!({ "rollback": { "to": 1 } }))),
         ("POST", &actions, Some(json!({ "cancel_update": null }))),
         ("POST", &snapshots, Some(json!({ "name": "x" }))),
+        ("PATCH", &resource, Some(json!({ "mark_unhealthy": true }))),
+        ("POST", &signal, Some(json!({ "done": true }))),
+        ("POST", &signal, Some(json!({ "unset_hook": "pre-update" }))),
     ];
     let before = app.log.durable_position();
     for (verb, path, body) in changes {
@@ -383,6 +387,10 @@ async fn a_change_is_made_only_where_the_stack_is_as_it_was_seen() {
         refusal(&refused, 412, "HTTPPreconditionFailed");
     }
     assert_eq!(app.log.durable_position(), before, "nothing was done");
+    let mark = Some(json!({ "mark_unhealthy": true }));
+    let marked = ask_with(&app, ("PATCH", &resource), ("if-match", &now), mark).await;
+    assert_eq!(marked.status, 200, "{}", marked.text);
+    assert_eq!(app.get(&path).await.header("etag"), now, "a mark is the resource's alone");
     let either = format!("{seen}, {now}");
     assert_eq!(ask_with(&app, ("POST", &actions), ("if-match", &either), check).await.status, 200);
     app.settled("web").await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use hearth::clock::{Clock, SimulatedClock};
-use hearth::events::log::{Appended, EventLog, Head, MemoryLog};
+use hearth::events::log::{Appended, EventLog, MemoryLog};
 use hearth::events::resource::{ActionSettled, ActionStarted, Definition, ReplacementRequired};
 use hearth::events::stack::{
     Node, OutputDeclared, OutputResolved, ReplacementStarted, RevisionAccepted, StackCreated,
@@ -60,9 +60,8 @@ impl Story {
             ..Meta::default()
         };
         let event = NewEvent::of(&event, self.clock.now(), Arc::new(meta)).unwrap();
-        let Head { next, generation } =
-            self.log.read(&stream, StreamRevision(0)).await.unwrap().head;
-        self.log.append(&stream, Head { next, generation }, vec![event]).await.unwrap()
+        let head = self.log.read(&stream, StreamRevision(0)).await.unwrap().head;
+        self.log.append(&stream, head, vec![event]).await.unwrap()
     }
 
     async fn stack_event(&self, stack: StackId, event: impl Into<StackEvent>) -> Appended {

@@ -3,7 +3,7 @@
 use hearth::api::Prices;
 use serde_json::json;
 
-use super::desk::{Desk, named, now, within};
+use super::desk::{Desk, key, named, now, within};
 use super::signer::{Key, query};
 use crate::api::app::SetUp;
 
@@ -171,6 +171,150 @@ async fn resources_and_events_are_told_by_their_stack_or_what_they_are_in_the_cl
     assert_eq!(within(&events.text, "ResourceStatus"), "CREATE_COMPLETE");
     assert_eq!(within(&events.text, "ResourceProperties"), "{}");
     assert_eq!(desk.get("DescribeStackEvents", &[]).await.text, events.text);
+    desk.app.stop().await;
+}
+
+/// What stands in each element of a name.
+fn all(text: &str, element: &str) -> Vec<String> {
+    let (begin, end) = (format!("<{element}>"), format!("</{element}>"));
+    let parts = text.split(begin.as_str()).skip(1);
+    parts.map(|part| part.split(end.as_str()).next().unwrap().to_owned()).collect()
+}
+
+#[actix::test]
+async fn stacks_are_listed_by_what_they_are_at() {
+    let desk = Desk::open().await;
+    let of = |fails: bool| {
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": { "said": { "type": "OS::Heat::TestResource",
+                                     "properties": { "fail": fails } } },
+        })
+    };
+    for (name, fails) in [("web", false), ("broken", true), ("old", false)] {
+        desk.app.create(name, of(fails)).await;
+    }
+    assert_eq!(desk.post("DeleteStack", &[("StackName", "old")]).await.status, 200);
+    while desk.get("DescribeStacks", &[("StackName", "old")]).await.status == 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let (first, second) = ("StackStatusFilter.member.1", "StackStatusFilter.member.2");
+    for (params, names) in [
+        // As in Heat, none that is deleted where nothing is said of it.
+        (vec![], vec!["broken", "web"]),
+        (vec![(first, "CREATE_COMPLETE")], vec!["web"]),
+        (vec![(first, "CREATE_FAILED"), (second, "CREATE_COMPLETE")], vec!["broken", "web"]),
+        (vec![(first, "DELETE_COMPLETE")], vec!["old"]),
+        (vec![(first, "CREATE_COMPLETE"), (second, "DELETE_COMPLETE")], vec!["old", "web"]),
+        // Each status is taken as a whole.
+        (vec![(first, "CREATE_COMPLETE"), (second, "DELETE_FAILED")], vec!["web"]),
+        (vec![(first, "CREATE_FAILED"), (second, "SUSPEND_COMPLETE")], vec!["broken"]),
+        // Amazon's own.
+        (vec![(first, "UPDATE_ROLLBACK_COMPLETE")], vec![]),
+        (vec![(first, "REVIEW_IN_PROGRESS"), (second, "CREATE_FAILED")], vec!["broken"]),
+    ] {
+        let listed = desk.get("ListStacks", &params).await;
+        assert_eq!(listed.status, 200, "{}", listed.text);
+        assert_eq!(all(&listed.text, "StackName"), names, "{params:?}");
+        assert!(!listed.text.contains("NextToken"), "{}", listed.text);
+    }
+    for unknown in ["", "GONE", "COMPLETE", "create_complete", "CREATE_COMPLETE "] {
+        let params = [(first, "CREATE_COMPLETE"), (second, unknown)];
+        let refused = desk.get("ListStacks", &params).await;
+        let code = (refused.status, within(&refused.text, "Code"));
+        assert_eq!(code, (400, "ValidationError"), "{unknown}: {}", refused.text);
+        assert!(refused.text.contains(&format!("{unknown} is no status of a stack.")));
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn stacks_are_listed_on_from_where_a_page_ended() {
+    let mut desk = Desk::open().await;
+    let template = r#"{"HeatTemplateFormatVersion": "2012-12-12"}"#;
+    for name in ["s1", "s2", "s3"] {
+        let params = [("StackName", name), ("TemplateBody", template)];
+        let created = desk.post("CreateStack", &params).await;
+        assert_eq!(created.status, 200, "{}", created.text);
+        desk.app.settled(name).await;
+    }
+    let whole = desk.get("ListStacks", &[]).await.text;
+    assert_eq!(all(&whole, "StackName"), ["s3", "s2", "s1"]);
+    assert!(!whole.contains("NextToken"), "{whole}");
+    // A token is the id of the last stack of its page.
+    let arns = all(&whole, "StackId");
+    let token = arns[1].rsplit('/').next().unwrap();
+    let second = desk.get("ListStacks", &[("NextToken", token)]).await.text;
+    assert_eq!(all(&second, "StackName"), ["s1"]);
+
+    // What the page ended with may go, and what is filtered out is passed over.
+    assert_eq!(desk.post("DeleteStack", &[("StackName", "s2")]).await.status, 200);
+    while desk.get("DescribeStacks", &[("StackName", "s2")]).await.status == 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let second = desk.get("ListStacks", &[("NextToken", token)]).await.text;
+    assert_eq!(all(&second, "StackName"), ["s1"]);
+    let gone = [("StackStatusFilter.member.1", "DELETE_COMPLETE")];
+    assert_eq!(all(&desk.get("ListStacks", &gone).await.text, "StackName"), ["s2"]);
+    let failed = [("StackStatusFilter.member.1", "CREATE_FAILED"), ("NextToken", token)];
+    assert!(desk.get("ListStacks", &failed).await.text.contains("<StackSummaries/>"));
+
+    for wrong in ["x", "1", "00000000-0000-0000-0000-000000000001"] {
+        let refused = desk.get("ListStacks", &[("NextToken", wrong)]).await;
+        let code = (refused.status, within(&refused.text, "Code"));
+        assert_eq!(code, (400, "ValidationError"), "{wrong}");
+    }
+    // Another project's token is none.
+    let (admin, project) = desk.app.login("admin", "admin").await;
+    desk.key = key(&desk.app, &admin, &project).await;
+    let refused = desk.get("ListStacks", &[("NextToken", token)]).await;
+    assert_eq!((refused.status, within(&refused.text, "Code")), (400, "ValidationError"));
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn more_than_a_thousand_events_are_told_by_pages() {
+    let desk = Desk::open().await;
+    let of = |count: usize| {
+        let resources = (0..count)
+            .map(|number| (format!("r{number}"), json!({ "type": "OS::Heat::TestResource" })));
+        let resources: serde_json::Map<_, _> = resources.collect();
+        json!({ "heat_template_version": "2018-08-31", "resources": resources })
+    };
+    let many = desk.app.create("many", of(520)).await;
+    desk.app.create("few", of(1)).await;
+    let pages = async |of: &[(&str, &str)]| {
+        let (mut pages, mut token) = (Vec::new(), None);
+        loop {
+            let next = token.iter().map(|token: &String| ("NextToken", token.as_str()));
+            let params: Vec<_> = of.iter().copied().chain(next).collect();
+            let told = desk.get("DescribeStackEvents", &params).await;
+            assert_eq!(told.status, 200, "{}", told.text);
+            pages.push(all(&told.text, "EventId"));
+            token = all(&told.text, "NextToken").pop();
+            if token.is_none() {
+                return pages;
+            }
+        }
+    };
+    let of_many = pages(&[("StackName", "many")]).await;
+    assert_eq!((of_many.len(), of_many[0].len()), (2, 1_000));
+    let path = format!("/stacks/many/{}/events", many["id"].as_str().unwrap());
+    let events = desk.app.get(&path).await.json();
+    let events = events["events"].as_array().unwrap().iter();
+    let events: Vec<_> = events.map(|event| event["id"].as_str().unwrap()).collect();
+    assert_eq!(of_many.concat(), events);
+    // Those of all stacks together are one list, the newest first.
+    let of_few = pages(&[("StackName", "few")]).await.concat();
+    let of_all = pages(&[]).await;
+    assert_eq!((of_all.len(), of_all[0].len()), (2, 1_000));
+    assert_eq!(of_all.concat(), [of_few, of_many.concat()].concat());
+    for wrong in ["x", "0", "-1", "99999999999999999999"] {
+        let params = [("StackName", "many"), ("NextToken", wrong)];
+        let refused = desk.get("DescribeStackEvents", &params).await;
+        let code = (refused.status, within(&refused.text, "Code"));
+        assert_eq!(code, (400, "ValidationError"), "{wrong}");
+    }
     desk.app.stop().await;
 }
 

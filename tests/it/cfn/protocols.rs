@@ -105,6 +105,36 @@ async fn an_alarm_that_is_made_in_json_is_seen_with_its_types() {
 }
 
 #[actix::test]
+async fn an_alarm_that_would_be_another_than_asked_for_is_refused_in_each_protocol() {
+    let desk = Desk::open().await;
+    let metric = json!({ "Metric": { "MetricName": "cpu" }, "Period": 60, "Stat": "Sum" });
+    for (name, value) in [
+        ("Metrics", json!([{ "Id": "m1", "MetricStat": metric }])),
+        ("Tags", json!([{ "Key": "team", "Value": "web" }])),
+        ("TreatMissingData", json!("ignore")),
+        ("DatapointsToAlarm", json!(2)),
+    ] {
+        let mut input = alarm();
+        input[name] = value;
+        let refused = desk.in_json("PutMetricAlarm", &input).await;
+        let code = (refused.status, refused.header("x-amzn-query-error"));
+        assert_eq!(code, (400, "InvalidParameterValue;Sender"), "{name}");
+        let message = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(name), "{message}");
+    }
+    let tagged = b"\xa2\x69AlarmName\x63hot\x64Tags\x81\xa2\x63Key\x61a\x65Value\x61b";
+    let refused = desk.in_cbor("PutMetricAlarm", tagged).await;
+    assert_eq!(refused.header("x-amzn-query-error"), "InvalidParameterValue;Sender");
+    assert!(refused.has(b"Tags is not supported"));
+    let mut plain = alarm();
+    plain["TreatMissingData"] = json!("missing");
+    plain["DatapointsToAlarm"] = json!(1);
+    plain["Tags"] = json!([]);
+    assert_eq!(desk.in_json("PutMetricAlarm", &plain).await.status, 200);
+    desk.app.stop().await;
+}
+
+#[actix::test]
 async fn data_may_be_compressed() {
     let desk = Desk::open().await;
     desk.in_json("PutMetricAlarm", &alarm()).await;

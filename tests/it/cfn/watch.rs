@@ -322,6 +322,56 @@ async fn what_is_wrong_or_too_much_is_refused() {
 }
 
 #[actix::test]
+async fn an_alarm_that_would_be_another_than_asked_for_is_refused() {
+    let desk = Desk::open().await;
+    for (name, value) in [
+        ("TreatMissingData", "breaching"),
+        ("TreatMissingData", "notBreaching"),
+        ("TreatMissingData", "ignore"),
+        ("DatapointsToAlarm", "2"),
+        ("DatapointsToAlarm", "most"),
+        ("ExtendedStatistic", "p90"),
+        ("EvaluateLowSampleCountPercentile", "ignore"),
+        ("ThresholdMetricId", "band"),
+        ("Metrics.member.1.Id", "m1"),
+        ("Metrics.member.1.MetricStat.Metric.MetricName", "cpu"),
+        ("Tags.member.1.Key", "team"),
+        ("EvaluationCriteria.PromQLCriteria.Query", "up == 0"),
+        ("EvaluationInterval", "60"),
+    ] {
+        let refused = desk.watch("PutMetricAlarm", &but(&ALARM, name, value)).await;
+        assert_eq!(code(&refused), (400, "InvalidParameterValue".into()), "{name}");
+        let parameter = name.split('.').next().unwrap();
+        let message = within(&refused.text, "Message");
+        assert!(message.contains(parameter), "{name}: {message}");
+    }
+    // What stands in the place of something else is what is named.
+    let percentile = ALARM.iter().copied().filter(|(name, _)| *name != "Statistic");
+    let percentile: Vec<_> = percentile.chain([("ExtendedStatistic", "p90")]).collect();
+    let refused = desk.watch("PutMetricAlarm", &percentile).await;
+    assert!(within(&refused.text, "Message").ends_with("ExtendedStatistic is not supported"));
+    // Sums and counts of no data are 0, as in Heat, and so never missing.
+    for statistic in ["Sum", "SampleCount"] {
+        let missing = but(&ALARM, "TreatMissingData", "missing");
+        let refused = desk.watch("PutMetricAlarm", &but(&missing, "Statistic", statistic)).await;
+        assert_eq!(code(&refused), (400, "InvalidParameterValue".into()), "{statistic}");
+    }
+    assert_eq!(alarms(&desk, &[]).await["MetricAlarms"], json!([]));
+    for (name, value) in [
+        ("TreatMissingData", "missing"),
+        ("TreatMissingData", ""),
+        ("DatapointsToAlarm", "1"),
+        ("EvaluateLowSampleCountPercentile", "evaluate"),
+        // As some clients send a list with nothing in it.
+        ("Tags", ""),
+    ] {
+        let made = desk.watch("PutMetricAlarm", &but(&ALARM, name, value)).await;
+        assert_eq!(made.status, 200, "{name}: {}", made.text);
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
 async fn alarms_are_seen_by_their_own_project_and_by_who_may() {
     let desk = Desk::open().await;
     assert_eq!(desk.watch("PutMetricAlarm", &ALARM).await.status, 200);

@@ -199,7 +199,7 @@ async fn positions_that_are_larger_than_the_servers_are_kept_and_gone_on_from() 
     assert_eq!(transfer(&first.there(), &second.there()), Ok(20));
     let (one, other) = (first.open(), second.open());
     are_equal(&one, &other).await;
-    let (end, head) = (other.durable_position(), Head { next: 1, generation: 0 });
+    let (end, head) = (other.durable_position(), Head { next: 1, ..Head::default() });
     let own = append(&other, &stream(0), head, number(9)).await;
     assert!(own.position > end);
     drop(other);

@@ -2,10 +2,10 @@
 //! down, dies and comes back: nothing acknowledged is lost, and nothing is there twice.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use hearth::events::log::{EventLog, EventstoreLog, Filter, Head, LogError};
 use hearth::events::{NewEvent, Position, StreamId, StreamRevision};
 
@@ -14,6 +14,8 @@ use crate::support::eventstore::StandIn;
 
 /// How many streams are written at once.
 const WRITERS: u64 = 4;
+/// More than a connection has calls.
+const FOLLOWERS: u64 = 150;
 /// How long a test waits for what must come.
 const SOON: Duration = Duration::from_secs(60);
 
@@ -245,4 +247,109 @@ async fn bodies_that_no_append_would_take_lie_in_pieces_beside_it() {
         let heard = soon("an event", followed.next()).await.unwrap().unwrap();
         assert!(&*slice.events[at].body == body && &*all[at].body == body && &*heard.body == body);
     }
+}
+
+/// Appends so many events, one after the other.
+async fn append_each(log: &EventstoreLog, mut head: Head, count: u64) -> Head {
+    for _ in 0..count {
+        let next = vec![event("1")];
+        head = soon("an append", log.append(&stream(0), head, next)).await.unwrap().head;
+    }
+    head
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_followers_than_a_connection_has_calls_hear_all_and_go_on_where_the_leader_dies() {
+    const ROUND: u64 = 20;
+    let server = StandIn::start(3);
+    let log = on(&server);
+    // What is there when they begin, what comes then, and what comes after the leader died.
+    let head = append_each(&log, Head::default(), ROUND).await;
+    let heard = Arc::new(AtomicU64::new(0));
+    let followers: Vec<_> = (0..FOLLOWERS)
+        .map(|_| {
+            let mut events = log.subscribe(Position(0), Filter::default());
+            let heard = heard.clone();
+            tokio::spawn(async move {
+                for revision in 0..3 * ROUND {
+                    let event = events.next().await.unwrap().unwrap();
+                    assert_eq!(event.revision, StreamRevision(revision));
+                    heard.fetch_add(1, Ordering::Relaxed);
+                }
+                assert!(events.next().now_or_never().is_none(), "nothing comes twice");
+            })
+        })
+        .collect();
+    let all_have_heard = async |events: u64| {
+        while heard.load(Ordering::Relaxed) < FOLLOWERS * events {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon("what was there", all_have_heard(ROUND)).await;
+    let head = append_each(&log, head, ROUND).await;
+    soon("what comes", all_have_heard(2 * ROUND)).await;
+    server.kill(server.leader().unwrap());
+    append_each(&log, head, ROUND).await;
+    for follower in followers {
+        soon("what comes from another leader", follower).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_are_looked_up_in_few_calls_in_a_log_that_was_just_opened() {
+    const LOOKUPS: usize = 20;
+    let server = StandIn::start(1);
+    let log = on(&server);
+    let mut head = Head::default();
+    for _ in 0..60 {
+        let group = (0..50).map(|_| event("7".repeat(1_000))).collect();
+        head = log.append(&stream(0), head, group).await.unwrap().head;
+    }
+    drop(log);
+    let log = on(&server);
+    let events = log.read(&stream(0), StreamRevision(0)).await.unwrap().events;
+    assert_eq!(events.len(), 3_000);
+    // Before the event, and anywhere between two, as where one is sought by its time; beside the
+    // calls for the places, one asks what was purged.
+    for (before, calls) in [(1, 3), (50, 4)] {
+        let asked = server.reads();
+        for wanted in events.iter().rev().step_by(events.len() / LOOKUPS) {
+            let after = Position(wanted.position.0 - before);
+            let found = log.read_all(after, &Filter::default(), 1).await.unwrap();
+            assert_eq!(found, std::slice::from_ref(wanted));
+        }
+        let asked = server.reads() - asked;
+        assert!(asked <= calls * LOOKUPS, "{asked} calls, {before} before");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_that_is_refused_is_settled_however_often_the_look_fails() {
+    let server = StandIn::start(1);
+    let (log, other) = (on(&server), on(&server));
+    let first = log.append(&stream(0), Head::default(), vec![event("1")]).await.unwrap();
+    other.append(&stream(0), first.head, vec![event("2")]).await.unwrap();
+    // More than a read is tried.
+    server.fail_reads(12);
+    let refused = soon("the append", log.append(&stream(0), first.head, vec![event("3")])).await;
+    let is_settled = matches!(refused, Err(LogError::Conflict { expected: 1, actual: 2, .. }));
+    assert!(is_settled, "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_that_comes_late_is_known_although_the_right_to_write_was_taken_away() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.commit_late(1, Duration::from_millis(300));
+    server.allow(Some(1));
+    let due = vec![event("1")];
+    let append = async { log.append(&stream(0), Head::default(), due).await };
+    let first = soon("the append", append).await.unwrap();
+    let refused = log.append(&stream(0), first.head, vec![event("2")]).await;
+    assert!(matches!(refused, Err(LogError::Unavailable(_))), "{refused:?}");
+    server.allow(None);
+    log.append(&stream(0), first.head, vec![event("2")]).await.unwrap();
+    let slice = log.read(&stream(0), StreamRevision(0)).await.unwrap();
+    let bodies: Vec<_> = slice.events.iter().map(|event| &*event.body).collect();
+    assert_eq!(bodies, ["1", "2"]);
 }

@@ -3,16 +3,23 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hearth::model::bus::{BusSettings, MessageFormat};
 use hearth::outlets::Carrier;
 use serde_json::{Value, json};
 
 use super::outlets::create;
 use crate::support::broker::{Broker, Taken, Whim};
 use crate::support::cut_log::CutLog;
+use crate::support::printed::Printed;
 use crate::support::world::{Ground, World, hot, test_resource};
 
+/// The driver `messagingv2`.
 fn carrier(broker: &Broker) -> Option<Carrier> {
-    Some(Carrier::Bus(Arc::new(broker.settings())))
+    Some(Carrier::Bus(vec![bus(broker, MessageFormat::Envelope)]))
+}
+
+fn bus(broker: &Broker, format: MessageFormat) -> Option<Arc<BusSettings>> {
+    Some(Arc::new(BusSettings { format, ..broker.settings() }))
 }
 
 fn template(fail: bool) -> Value {
@@ -40,6 +47,14 @@ fn types(taken: &[Taken]) -> Vec<String> {
     fresh.map(|it| it["event_type"].as_str().unwrap().to_owned()).collect()
 }
 
+/// What each notification in the log is of.
+fn logged(printed: &Printed) -> Vec<String> {
+    let text = printed.text();
+    let found = text.lines().filter_map(|line| line.find("{\"message_id\"").map(|at| &line[at..]));
+    let notifications = found.map(|it| serde_json::from_str::<Value>(it).unwrap());
+    notifications.map(|it| it["event_type"].as_str().unwrap().to_owned()).collect()
+}
+
 async fn create_and_delete(world: &World) {
     let web = create(world, "web", template(false), &json!([])).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
@@ -65,6 +80,7 @@ async fn a_stack_is_told_of_as_oslo_messaging_tells_it() {
     let queues: Vec<&str> = taken.iter().map(|it| it.queue.as_str()).collect();
     assert_eq!(queues, ["notifications.info", "notifications.error"]);
     assert!(taken.iter().all(|it| it.exchange == "heat" && it.content_type == "application/json"));
+    assert!(taken.iter().all(|it| it.format() == MessageFormat::Envelope));
     assert_eq!(broker.declared(), ["heat", "notifications.info", "heat", "notifications.error"]);
     let mut message = taken[0].message();
     let fields = message.as_object_mut().unwrap();
@@ -80,6 +96,58 @@ async fn a_stack_is_told_of_as_oslo_messaging_tells_it() {
     fields.retain(|name, _| !name.starts_with("_context_"));
     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
     assert_eq!(names, ["publisher_id", "event_type", "priority", "payload", "timestamp"]);
+    outlets.stop().await;
+}
+
+/// As `messaging` of oslo.messaging, whose format 1.0 has no envelope.
+#[actix::test]
+async fn without_the_envelope_a_message_is_the_notification_itself() {
+    let (ground, broker) = (Ground::new().await, Broker::start());
+    let carrier = Carrier::Bus(vec![bus(&broker, MessageFormat::Plain)]);
+    let (world, outlets) = ground.start_carrying(ground.log.clone(), Some(carrier)).await;
+    create_and_delete(&world).await;
+    let taken = taken(&broker, 4).await;
+    assert_eq!(types(&taken), LIFE);
+    for Taken { queue, content_type, body, .. } in &taken {
+        assert_eq!((&**queue, &**content_type), ("notifications.info", "application/json"));
+        assert_eq!(body["payload"]["stack_name"], "web");
+        assert_eq!(body["_context_auth_token"], Value::Null);
+        let names = body.as_object().unwrap().keys().map(String::as_str);
+        let own: Vec<&str> = names.filter(|name| !name.starts_with("_context_")).collect();
+        assert_eq!(
+            own,
+            [
+                "message_id",
+                "publisher_id",
+                "event_type",
+                "priority",
+                "payload",
+                "timestamp",
+                "_unique_id"
+            ]
+        );
+    }
+    outlets.stop().await;
+}
+
+/// One that a driver has to send again is not sent again by the others.
+#[actix::test]
+async fn where_there_are_several_drivers_each_tells_everything_in_order() {
+    let (ground, broker) = (Ground::new().await, Broker::start());
+    broker.has_whim(Whim::DiesBeforeAck);
+    let printed = Printed::of_this_thread();
+    let formats = [MessageFormat::Envelope, MessageFormat::Plain];
+    let [envelope, plain] = formats.map(|format| bus(&broker, format));
+    let carrier = Carrier::Bus(vec![None, envelope, plain]);
+    let (world, outlets) = ground.start_carrying(ground.log.clone(), Some(carrier)).await;
+    create_and_delete(&world).await;
+    let taken = taken(&broker, 2 * LIFE.len()).await;
+    for (format, count) in formats.into_iter().zip([LIFE.len() + 1, LIFE.len()]) {
+        let of_it: Vec<Taken> = taken.iter().filter(|it| it.format() == format).cloned().collect();
+        assert_eq!(types(&of_it), LIFE, "{format:?}");
+        assert_eq!(of_it.len(), count, "{format:?}");
+    }
+    assert_eq!(logged(&printed), LIFE);
     outlets.stop().await;
 }
 

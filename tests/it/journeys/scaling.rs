@@ -181,6 +181,57 @@ async fn instances_are_made_of_a_launch_configuration() {
 }
 
 #[actix::test]
+async fn instances_are_made_of_what_another_was_made_from() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let group = |source: &str, of: &str| {
+        let mut group = json!({ "Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": {
+            "AvailabilityZones": ["nova"], "MinSize": "1", "MaxSize": "3" } });
+        group["Properties"][source] = json!({ "Ref": of });
+        group
+    };
+    let list = |of: &str| json!({ "Value": { "Fn::GetAtt": [of, "InstanceList"] } });
+    let template = json!({
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Resources": {
+            "seed": { "Type": "OS::Nova::Server", "Properties": {
+                "image": "cirros", "flavor": "m1.tiny" } },
+            "conf": { "Type": "AWS::AutoScaling::LaunchConfiguration", "Properties": {
+                "InstanceId": { "Ref": "seed" } } },
+            "configured": group("LaunchConfigurationName", "conf"),
+            "direct": group("InstanceId", "seed"),
+            "up": { "Type": "AWS::AutoScaling::ScalingPolicy", "Properties": {
+                "AutoScalingGroupName": { "Ref": "direct" }, "ScalingAdjustment": "1",
+                "AdjustmentType": "ChangeInCapacity" } },
+        },
+        "Outputs": { "configured": list("configured"), "direct": list("direct") },
+    });
+    let made_of =
+        json!({ "Fn::Join": [" on ", [{ "Ref": "ImageId" }, { "Ref": "InstanceType" }]] });
+    let instance = json!({
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Parameters": {
+            "ImageId": { "Type": "String" }, "InstanceType": { "Type": "String" },
+            "KeyName": { "Type": "String", "Default": "" },
+            "SecurityGroups": { "Type": "CommaDelimitedList", "Default": "" },
+            "Tags": { "Type": "CommaDelimitedList" },
+        },
+        "Resources": { "it": {
+            "Type": "OS::Heat::TestResource", "Properties": { "value": made_of } } },
+        "Outputs": { "PublicIp": { "Value": { "Fn::GetAtt": ["it", "output"] } } },
+    });
+    let web = world.create_mapped("web", template, "AWS::EC2::Instance", &instance).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let one = output(&world, web.stack, "direct").await;
+    let ids = one.as_str().unwrap().split_once(" on ").unwrap();
+    assert!(!ids.0.is_empty() && !ids.1.is_empty(), "{one}");
+    assert_eq!(output(&world, web.stack, "configured").await, one);
+    signal(&ground, &world, web.stack, "up").await;
+    let two = format!("{one},{one}").replace('"', "");
+    assert_eq!(output(&world, web.stack, "direct").await, two);
+}
+
+#[actix::test]
 async fn a_policy_says_where_it_is_signaled() {
     let ground = Ground::new().await;
     let world = ground.start().await;

@@ -59,6 +59,7 @@ macro_rules! contract {
         $( contract! { @ $backend, $module: [
             appended_events_come_back_as_they_were,
             a_wrong_expected_revision_is_a_conflict,
+            a_stream_that_was_minted_is_begun_once,
             an_append_of_nothing_is_an_append,
             events_can_be_read_before_they_are_durable,
             the_whole_log_is_read_in_order_and_by_kind,
@@ -141,7 +142,7 @@ pub(crate) async fn appended_events_come_back_as_they_were(backend: impl Backend
         .append(&stream("a"), Head::default(), vec![first.clone(), number(2), number(3)])
         .await
         .unwrap();
-    assert_eq!(appended.head, Head { next: 3, generation: 0 });
+    assert_eq!(appended.head, Head { next: 3, ..Head::default() });
     log.durable(appended.position).await.unwrap();
     assert_eq!(log.durable_position(), appended.position);
 
@@ -169,7 +170,7 @@ pub(crate) async fn a_wrong_expected_revision_is_a_conflict(backend: impl Backen
     let log = backend.log();
     let first = append(&*log, &stream("a"), Head::default(), number(1)).await;
     for wrong in [0, 2, 7] {
-        let head = Head { next: wrong, generation: 0 };
+        let head = Head { next: wrong, ..Head::default() };
         let refused = log.append(&stream("a"), head, vec![number(2)]).await;
         match refused {
             Err(LogError::Conflict { expected, actual, .. }) => {
@@ -180,6 +181,35 @@ pub(crate) async fn a_wrong_expected_revision_is_a_conflict(backend: impl Backen
     }
     append(&*log, &stream("a"), first.head, number(2)).await;
     assert_eq!(bodies(&*log, &stream("a")).await, ["1", "2"]);
+}
+
+pub(crate) async fn a_stream_that_was_minted_is_begun_once(mut backend: impl Backend) {
+    let (log, minted) = (backend.log(), Head::minted(0));
+    let first = append(&*log, &stream("a"), minted, number(1)).await;
+    assert_eq!(first.head, Head { next: 1, ..Head::default() });
+    log.durable(first.position).await.unwrap();
+    let refused = log.append(&stream("a"), minted, vec![number(2)]).await;
+    assert!(matches!(refused, Err(LogError::Conflict { expected: 0, actual: 1, .. })));
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    // Who says so of a stream that is there is told, at the latest when it is to be durable.
+    if let Ok(appended) = log.append(&stream("a"), minted, vec![number(2)]).await {
+        within("durable", log.durable(appended.position)).await.unwrap_err();
+    }
+    let writable = async {
+        while !log.is_writable() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("writable", writable).await;
+    for wrong in [minted, Head::minted(*log.generation().borrow())] {
+        assert!(log.append(&stream("a"), wrong, vec![number(2)]).await.is_err());
+    }
+    let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
+    let more = append(&*log, &stream("a"), head, number(3)).await;
+    log.durable(more.position).await.unwrap();
+    assert_eq!(bodies(&*log, &stream("a")).await, ["1", "3"]);
 }
 
 pub(crate) async fn an_append_of_nothing_is_an_append(backend: impl Backend) {
@@ -263,7 +293,7 @@ pub(crate) async fn a_tombstoned_stream_takes_no_more_events(mut backend: impl B
     backend.reopen();
     let log = backend.log();
     for (name, next) in [("a", 1), ("never", 0)] {
-        let head = Head { next, generation: 0 };
+        let head = Head { next, ..Head::default() };
         let refused = log.append(&stream(name), head, vec![number(2)]).await;
         assert!(matches!(refused, Err(LogError::Tombstoned(_))));
     }
@@ -472,7 +502,7 @@ pub(crate) async fn many_streams_can_be_written_again_after_they_were_forgotten(
 ) {
     const STREAMS: u64 = 12_000;
     let log = backend.log();
-    let head = Head { next: 1, generation: 0 };
+    let head = Head { next: 1, ..Head::default() };
     let mut last = Position(0);
     for round in 0..2 {
         for name in 0..STREAMS {

@@ -171,7 +171,7 @@ impl Disk {
             meta: Arc::new(Meta::default()),
             body: body.to_string(),
         };
-        let head = Head { next, generation: 0 };
+        let head = Head { next, ..Head::default() };
         let appended = log.append(stream, head, vec![event]).await.unwrap();
         log.durable(appended.position).await.unwrap();
     }

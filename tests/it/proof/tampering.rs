@@ -96,7 +96,7 @@ async fn forged_anew(disk: &Disk, key: Option<SigningKey>) {
         let event_type: &'static str = Box::leak(event.event_type.to_string().into_boxed_str());
         let body = event.body.replace("alice", "mallory");
         let (version, at, meta) = (event.version, event.at, event.meta.clone());
-        let head = Head { next: event.revision.0, generation: 0 };
+        let head = Head { next: event.revision.0, ..Head::default() };
         let one = NewEvent { event_type, version, at, meta, body };
         last = new.append(&event.stream, head, vec![one]).await.unwrap().position;
     }

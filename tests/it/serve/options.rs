@@ -1,6 +1,8 @@
 //! An option that hardens is in force, or the server does not start.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::process::{Served, refused};
 
@@ -11,6 +13,8 @@ fn nobody_believes_to_be_protected_by_an_option_that_does_nothing() {
     for (option, named) in [
         ("[ssl]\nciphers = HIGH", "[ssl] ciphers"),
         ("[clients_nova]\ncert_file = /x", "[clients_nova] cert_file"),
+        ("[heat_api_cfn]\ncert_file = /x", "[heat_api_cfn] cert_file"),
+        ("[ec2authtoken.east]\nkeyfile = /x", "[ec2authtoken.east] keyfile"),
         (
             "[DEFAULT]\nencrypt_parameters_and_properties = true",
             "[DEFAULT] encrypt_parameters_and_properties",
@@ -39,27 +43,113 @@ fn an_option_that_asks_for_nothing_does_not_keep_a_server_from_starting() {
     assert!(log.contains("[DEFAULT] num_engine_workers"), "{log}");
 }
 
+/// Somebody of the sandbox's, and where the project's stacks are.
+struct User {
+    http: reqwest::Client,
+    token: String,
+    stacks: String,
+}
+
+impl User {
+    async fn of(served: &Served) -> Self {
+        let http = reqwest::Client::new();
+        let user = json!({ "name": "demo", "domain": { "name": "Default" }, "password": "secret" });
+        let scope = json!({ "project": { "name": "demo", "domain": { "name": "Default" } } });
+        let identity = json!({ "methods": ["password"], "password": { "user": user } });
+        let login = json!({ "auth": { "identity": identity, "scope": scope } });
+        let url = format!("{}/auth/tokens", served.told("sandbox cloud"));
+        let answer = http.post(url).json(&login).send().await.unwrap();
+        let token = answer.headers()["x-subject-token"].to_str().unwrap().to_owned();
+        let project: Value = answer.json().await.unwrap();
+        let project = project["token"]["project"]["id"].as_str().unwrap();
+        let stacks = format!("{}/{project}/stacks", served.told("orchestration API"));
+        Self { http, token, stacks }
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> (u16, String) {
+        let call = self.http.post(format!("{}{path}", self.stacks)).json(body);
+        let answer = call.header("x-auth-token", &self.token).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let call = self.http.get(format!("{}{path}", self.stacks));
+        call.header("x-auth-token", &self.token).send().await.unwrap().json().await.unwrap()
+    }
+}
+
 /// Whether a stack could be made, and what was said.
-async fn preview(served: &Served, body: serde_json::Value) -> (u16, String) {
-    let http = reqwest::Client::new();
-    let user = json!({ "name": "demo", "domain": { "name": "Default" }, "password": "secret" });
-    let scope = json!({ "project": { "name": "demo", "domain": { "name": "Default" } } });
-    let identity = json!({ "methods": ["password"], "password": { "user": user } });
-    let login = json!({ "auth": { "identity": identity, "scope": scope } });
-    let url = format!("{}/auth/tokens", served.told("sandbox cloud"));
-    let answer = http.post(url).json(&login).send().await.unwrap();
-    let token = answer.headers()["x-subject-token"].to_str().unwrap().to_owned();
-    let project: serde_json::Value = answer.json().await.unwrap();
-    let project = project["token"]["project"]["id"].as_str().unwrap().to_owned();
-    let url = format!("{}/{project}/stacks/preview", served.told("orchestration API"));
-    let answer = http.post(url).header("x-auth-token", token).json(&body).send().await.unwrap();
-    (answer.status().as_u16(), answer.text().await.unwrap())
+async fn preview(served: &Served, body: Value) -> (u16, String) {
+    User::of(served).await.post("/preview", &body).await
+}
+
+#[actix::test]
+async fn agents_are_told_and_answer_as_the_operator_says_and_of_the_keystone_that_they_reach() {
+    let body = json!({ "stack_name": "s", "template": {
+        "heat_template_version": "2021-04-16",
+        "resources": {
+            "server": { "type": "OS::Heat::DeployedServer" },
+            "config": { "type": "OS::Heat::SoftwareConfig" },
+            "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+                "config": { "get_resource": "config" },
+                "server": { "get_resource": "server" },
+                "actions": [],
+            } },
+            "handle": { "type": "OS::Heat::WaitConditionHandle" },
+        },
+    } });
+    let set = [
+        ("HEARTH_DEFAULT__DEFAULT_SOFTWARE_CONFIG_TRANSPORT", "POLL_SERVER_HEAT"),
+        ("HEARTH_DEFAULT__DEFAULT_DEPLOYMENT_SIGNAL_TRANSPORT", "ZAQAR_SIGNAL"),
+        ("HEARTH_KEYSTONE_AUTHTOKEN__WWW_AUTHENTICATE_URI", "http://keystone.example:5000"),
+        ("HEARTH_DEFAULT__SERVER_KEYSTONE_ENDPOINT_TYPE", "internal"),
+    ];
+    // Without the last one, and with it: then the catalog says where Keystone is.
+    for (set, in_catalog) in [(&set[..3], false), (&set[..], true)] {
+        let home = tempfile::tempdir().unwrap();
+        let served = Served::start(home.path(), &[], set);
+        let keystone = match in_catalog {
+            true => served.told("sandbox cloud").to_owned(),
+            false => "http://keystone.example:5000/v3".to_owned(),
+        };
+        let user = User::of(&served).await;
+        let (status, said) = user.post("/preview", &body).await;
+        assert_eq!(status, 200, "{said}");
+        let said: Value = serde_json::from_str(&said).unwrap();
+        let shown = said["stack"]["resources"].as_array().unwrap();
+        let property = |resource: &str, property: &str| {
+            let shown = shown.iter().find(|it| it["resource_name"] == resource).unwrap();
+            shown["properties"][property].clone()
+        };
+        assert_eq!(property("server", "software_config_transport"), "POLL_SERVER_HEAT");
+        assert_eq!(property("deployment", "signal_transport"), "ZAQAR_SIGNAL");
+        assert_eq!(property("handle", "signal_transport"), "TOKEN_SIGNAL");
+
+        let (status, said) = user.post("", &body).await;
+        assert_eq!(status, 201, "{said}");
+        let made: Value = serde_json::from_str(&said).unwrap();
+        let path =
+            format!("/s/{}/resources/server/metadata", made["stack"]["id"].as_str().unwrap());
+        let told = async {
+            loop {
+                let metadata = user.get(&path).await;
+                let told = metadata["metadata"]["os-collect-config"]["heat"]["auth_url"].clone();
+                if !told.is_null() {
+                    return told;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let told = tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+        assert_eq!(told, keystone);
+        served.stop();
+    }
 }
 
 #[actix::test]
 async fn bounds_on_templates_are_those_that_the_operator_set() {
     let many = json!({ "expression": "$.data.select($ + 1)", "data": [1, 2, 3] });
-    let template = |resource: serde_json::Value| json!({ "heat_template_version": "2021-04-16", "resources": { "r": resource } });
+    let template = |resource: Value| json!({ "heat_template_version": "2021-04-16", "resources": { "r": resource } });
     let expression = template(json!({
         "type": "OS::Heat::Value", "properties": { "value": { "yaql": many } },
     }));

@@ -140,6 +140,28 @@ fn each_event_is_shown_with_what_it_changed() {
 }
 
 #[test]
+fn a_history_is_narrowed_to_a_resource_and_to_a_revision() {
+    let desk = desk_with_a_stack();
+    let said = |more: &str| desk.said(&format!("history web {more} --data d"));
+    let revisions = |more: &str| -> Vec<String> {
+        let text = said(more);
+        let (_, rest) = text.split_once("\nRevisions\n").unwrap();
+        let (rows, _) = rest.split_once("\nEvents\n").unwrap();
+        rows.lines().map(|row| row.split_whitespace().next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(revisions("--resource kept"), ["1", "2"]);
+    assert_eq!(revisions("--resource fresh"), ["2"]);
+    assert_eq!(revisions("--revision 1"), ["1"]);
+    assert_eq!(revisions("--resource fresh --revision 1"), Vec::<String>::new());
+    let gone = said("--resource gone --revision 1");
+    assert!(gone.contains("  gone  ActionStarted: CREATE "), "{gone}");
+    assert!(!gone.contains("DELETE") && !gone.contains("(stack)"), "{gone}");
+    let lines = |more: &str| said(more).lines().count();
+    let of_both = lines("--revision 1 --json") + lines("--revision 2 --json");
+    assert_eq!(of_both, lines("--json"), "each event is of one revision");
+}
+
+#[test]
 fn a_history_in_a_file_is_read_as_the_log_is() {
     let desk = desk_with_a_stack();
     desk.said("export web --history --out web.jsonl --data d");
@@ -155,6 +177,7 @@ fn a_history_in_a_file_is_read_as_the_log_is() {
         "replay --step",
         "replay --resource kept --json",
         "history --json",
+        "history --resource kept --revision 2 --json",
     ];
     for way in ways {
         let (command, rest) = way.split_once(' ').unwrap_or((way, ""));
@@ -297,6 +320,16 @@ fn a_server_is_asked_for_what_a_log_would_say() {
     assert_eq!(desk.said("replay --file web.jsonl --json"), by_log);
     let document = desk.json(&format!("export web --server {url}"));
     assert_eq!(document["name"], "web");
+    let history = |more: &str| desk.said(&format!("history web --server {url} {more}"));
+    let headings = |text: &str| -> Vec<String> {
+        let headings = text.lines().filter(|line| line.contains("  revision "));
+        headings.map(|line| line.split("  ").next().unwrap().to_owned()).collect()
+    };
+    let (created, updated) = ("CREATE COMPLETE", "UPDATE COMPLETE");
+    assert_eq!(headings(&history("--revision 1")), [created]);
+    assert_eq!(headings(&history("--resource fresh")), [updated]);
+    assert_eq!(headings(&history("--resource fresh --times")), [created, updated]);
+    assert_eq!(headings(&history("--resource kept")), [created, updated]);
     let refused = desk.refused(&format!("replay --verify --server {url}"));
     assert!(refused.contains("name its data directory with --data"), "{refused}");
     server.stop();

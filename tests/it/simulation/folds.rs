@@ -183,7 +183,7 @@ pub(super) fn resources_differ(live: &Resource, fold: &Resource) -> Option<Strin
         && (live.repetitions, live.traversal) == (fold.repetitions, fold.traversal)
         && (&live.signals, &live.hooks, live.hook, &live.replaces, &live.reality)
             == (&fold.signals, &fold.hooks, fold.hook, &fold.replaces, &fold.reality)
-        && (live.is_open, live.is_made, live.marked, live.options, live.deleted_from)
-            == (fold.is_open, fold.is_made, fold.marked, fold.options, fold.deleted_from);
+        && (live.unanswered, live.is_made, live.marked, live.options, live.deleted_from)
+            == (fold.unanswered, fold.is_made, fold.marked, fold.options, fold.deleted_from);
     (!same).then(|| format!("{} is not what its log says", live.name))
 }

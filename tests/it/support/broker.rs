@@ -37,10 +37,25 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// The message within the envelope.
+    /// How it came.
+    pub(crate) fn format(&self) -> MessageFormat {
+        match self.body.get("oslo.version") {
+            Some(version) => {
+                assert_eq!(version, "2.0");
+                MessageFormat::Envelope
+            }
+            None => MessageFormat::Plain,
+        }
+    }
+
+    /// The message itself, out of the envelope if it is in one.
     pub(crate) fn message(&self) -> Value {
-        assert_eq!(self.body["oslo.version"], "2.0");
-        serde_json::from_str(self.body["oslo.message"].as_str().unwrap()).unwrap()
+        match self.format() {
+            MessageFormat::Plain => self.body.clone(),
+            MessageFormat::Envelope => {
+                serde_json::from_str(self.body["oslo.message"].as_str().unwrap()).unwrap()
+            }
+        }
     }
 }
 

@@ -241,7 +241,7 @@ mod tests {
         let story = story.after(10).when(ResourceCommand::Due { epoch });
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
         let refused = story.when_answered(Err(refused("Forbidden", "no")));
-        assert!(refused.resource.is_open);
+        assert!(refused.resource.unanswered);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn what_a_given_up_call_made_is_found_and_deleted() {
         let story = creating().when(cancel()).when_answered(Err(lost()));
-        assert!(story.resource.is_open);
+        assert!(story.resource.unanswered);
         let story = story.after(4).when(clean_up(2));
         assert_eq!(step(&story), None, "the call may still be carried out");
         let epoch = story.beat();

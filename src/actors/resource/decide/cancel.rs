@@ -34,7 +34,7 @@ impl Decider<'_> {
         }
         self.working.cancel = None;
         let reason = self.aborted(&reason);
-        let in_doubt = self.awaits_answer() || self.is_open;
+        let in_doubt = self.unanswered || self.awaits_answer();
         let halted = self.halt_child(None);
         let mut decision = self.settle(Ending { in_doubt, ..Ending::failed(reason) });
         decision.effects.extend(halted.effects);
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(story.told(), ["ActionSettled"]);
         assert_eq!(story.settled().reason, "CREATE aborted (user triggered cancel)");
         assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
-        assert!(!story.resource.is_open);
+        assert!(!story.resource.unanswered);
     }
 
     #[test]

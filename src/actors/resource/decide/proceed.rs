@@ -92,7 +92,7 @@ impl Decider<'_> {
 
     /// The same before the search for what a create that was given up has made.
     fn open_rest(&self) -> Option<Duration> {
-        let is_searched = self.is_open && self.physical_id.is_none();
+        let is_searched = self.unanswered && self.physical_id.is_none();
         self.rest_left().filter(|_| is_searched)
     }
 
@@ -199,8 +199,8 @@ impl Resource {
         let retained = if self.options.retains { !nests } else { by_policy };
         let is_begun = has_no_id && self.deleted_from.0 != Action::Init;
         let empty = self.physical_id.is_none() && self.data.is_empty() && !nests && !is_begun;
-        let open = self.is_open || self.awaits_answer();
-        retained || (empty && !open)
+        let in_doubt = self.unanswered || self.awaits_answer();
+        retained || (empty && !in_doubt)
     }
 
     pub(in crate::actors::resource) fn work(

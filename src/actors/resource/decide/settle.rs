@@ -110,7 +110,7 @@ impl Decider<'_> {
         self.working.cancel = None;
         let Ending { status, reason, learned, attributes, in_doubt, untouched } = ending;
         // What was not found out yet is to be found out still.
-        let still = self.is_open && (self.action, status) == (Action::Delete, Status::Failed);
+        let still = self.unanswered && (self.action, status) == (Action::Delete, Status::Failed);
         let leaves_call = matches!(self.action, Action::Create | Action::Delete);
         let traversal = self.traversal.unwrap_or_default();
         ActionSettled {

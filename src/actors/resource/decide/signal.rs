@@ -17,7 +17,7 @@ use crate::resource_types::{Attempt, Failure, Learned, Said, SignalOutcome, Sign
 const SIGNALS_KNOWN_MAX: usize = 64;
 
 /// How many signals of a resource may ask for calls that are not made yet.
-const SIGNALS_OPEN_MAX: usize = 64;
+const SIGNALS_DUE_MAX: usize = 64;
 
 impl Decider<'_> {
     pub(in crate::actors::resource) fn signal(
@@ -51,9 +51,9 @@ impl Decider<'_> {
                 Ok(self.signal_handled(signal.id, outcome, &signal.details))
             }
             Signaled::Work => {
-                if self.signals_open.len() >= SIGNALS_OPEN_MAX {
+                if self.signals_due.len() >= SIGNALS_DUE_MAX {
                     return Err(limit_exceeded(format!(
-                        "The Resource ({}) has {SIGNALS_OPEN_MAX} signals to work on.",
+                        "The Resource ({}) has {SIGNALS_DUE_MAX} signals to work on.",
                         self.name
                     )));
                 }
@@ -94,7 +94,7 @@ impl Decider<'_> {
         signal: CommandId,
         result: Result<SignalOutcome, Failure>,
     ) -> Decision<Resource> {
-        let Some(taken) = self.signals_open.iter().find(|taken| taken.signal == signal) else {
+        let Some(taken) = self.signals_due.iter().find(|taken| taken.signal == signal) else {
             return Decision::nothing();
         };
         match result {
@@ -152,7 +152,7 @@ impl Decider<'_> {
     pub(in crate::actors::resource) fn signals_owed(&self) -> Decision<Resource> {
         let mut decision = Decision::nothing();
         let Some(definition) = self.signaled_definition() else { return decision };
-        for taken in &self.signals_open {
+        for taken in &self.signals_due {
             let definition = definition.clone();
             let effect = self.carry_out(taken, Attempt::Unanswered, definition);
             decision.effects.push(effect);
@@ -195,7 +195,7 @@ impl Resource {
 
     /// The signal whose calls are being made.
     pub(super) fn open_signal(&self) -> Option<CommandId> {
-        self.signals_open.first().map(|taken| taken.signal)
+        self.signals_due.first().map(|taken| taken.signal)
     }
 
     /// Remembers a signal, and forgets the oldest.
@@ -289,11 +289,11 @@ mod tests {
             let id = CommandId(uuid::Uuid::from_u128(number as u128));
             ResourceCommand::Signal(Signal { id, details: Value::Null, is_checked: false })
         };
-        for number in 0..SIGNALS_OPEN_MAX {
+        for number in 0..SIGNALS_DUE_MAX {
             story = story.when(signal(number));
             assert_eq!(story.told(), ["SignalTaken"]);
         }
-        let refusal = story.refuses(signal(SIGNALS_OPEN_MAX));
+        let refusal = story.refuses(signal(SIGNALS_DUE_MAX));
         assert_eq!(
             (refusal.class.as_ref(), refusal.message.as_str()),
             (

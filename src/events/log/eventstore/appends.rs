@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tonic::Code;
+use uuid::Uuid;
 
 use super::super::LogError;
 use super::node::Nodes;
@@ -48,38 +49,60 @@ pub(super) async fn append(
         no_stream: (next == 0).then_some(Empty {}),
         deadline: Some(Seconds { seconds: DEADLINE_SECS }),
     };
-    let ids: Vec<_> = proposed.iter().filter_map(|it| it.id.as_ref()?.get()).collect();
+    let ids = proposed.iter().filter_map(|it| it.id.as_ref()?.get()).collect();
     let request =
         BatchAppendReq { correlation_id: None, options: Some(options), proposed, is_final: true };
+    let due = Due { stream, next, ids, request };
+    let mut is_in_doubt = false;
     loop {
+        if let Some(settled) = due.sent(nodes, is_in_doubt).await? {
+            return Ok(settled);
+        }
+        is_in_doubt = true;
+    }
+}
+
+/// An append that is to be settled.
+struct Due<'a> {
+    stream: &'a str,
+    next: u64,
+    ids: Vec<Uuid>,
+    request: BatchAppendReq,
+}
+
+impl Due<'_> {
+    /// Sends it once; `None` where nobody knows what became of it. `is_in_doubt` says that this was
+    /// so before.
+    async fn sent(&self, nodes: &Nodes, is_in_doubt: bool) -> Result<Option<Settled>, LogError> {
         let node = nodes.leader().await;
-        let answer = match nodes.append(&node, request.clone()).await {
+        let answer = match nodes.append(&node, self.request.clone()).await {
             Ok(answer) => answer,
             Err(why) => {
                 nodes.lost(&node, &why).await;
-                continue;
+                return Ok(None);
             }
         };
         if let Some(success) = answer.success {
-            match success.position {
-                Some(position) => return Ok(Settled::Written(position.commit)),
-                // Written before, and trimmed since.
-                None => return Ok(Settled::Deleted),
-            }
+            // Without a position it was written before, and trimmed since.
+            let written = success.position.map(|position| Settled::Written(position.commit));
+            return Ok(Some(written.unwrap_or(Settled::Deleted)));
         }
-        let failure = answer.error.unwrap_or_default();
+        let (stream, failure) = (self.stream, answer.error.unwrap_or_default());
         match Code::from_i32(failure.code) {
-            Code::AlreadyExists => {
-                // The first time may have come late, or a retry met a part of it.
-                let Some(there) = reads::ids_from(nodes, stream, next, ids.len()).await? else {
-                    return Ok(Settled::Refused);
-                };
-                return Ok(match there.ids == ids {
-                    true => Settled::Written(there.position),
-                    false => Settled::Refused,
-                });
+            // The first time may have come late, or a retry met a part of it.
+            Code::AlreadyExists => match self.found(nodes).await {
+                Ok(found) => return Ok(Some(found.unwrap_or(Settled::Refused))),
+                Err(error) => tracing::debug!(stream, %error, "what an append met is not known"),
+            },
+            Code::NotFound if failure.message == "StreamDeleted" => {
+                return Ok(Some(Settled::Deleted));
             }
-            Code::NotFound if failure.message == "StreamDeleted" => return Ok(Settled::Deleted),
+            // That is said of this try; one before may be there, or come still.
+            Code::PermissionDenied | Code::Unauthenticated if is_in_doubt => {
+                if let Ok(Some(settled)) = self.found(nodes).await {
+                    return Ok(Some(settled));
+                }
+            }
             Code::PermissionDenied | Code::Unauthenticated => {
                 let reason = format!("the server lets nobody of ours write to {stream}");
                 return Err(LogError::Unavailable(reason));
@@ -89,11 +112,19 @@ pub(super) async fn append(
                 return Err(LogError::Unavailable(reason));
             }
             // Not ready: another node may be.
-            Code::Ok => {
-                nodes.lost(&node, &failure.message).await;
-                tokio::time::sleep(AGAIN_PAUSE).await;
-            }
-            _ => tokio::time::sleep(AGAIN_PAUSE).await,
+            Code::Ok => nodes.lost(&node, &failure.message).await,
+            _ => {}
         }
+        tokio::time::sleep(AGAIN_PAUSE).await;
+        Ok(None)
+    }
+
+    /// What the events say that stand in its place; `None` where none do.
+    async fn found(&self, nodes: &Nodes) -> Result<Option<Settled>, LogError> {
+        let found = reads::ids_from(nodes, self.stream, self.next, self.ids.len()).await?;
+        Ok(found.map(|found| match found.ids == self.ids {
+            true => Settled::Written(found.position),
+            false => Settled::Refused,
+        }))
     }
 }

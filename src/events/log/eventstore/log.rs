@@ -14,8 +14,7 @@ use super::super::{
     Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
 };
 use super::appends::{self, APPEND_SIZE_MAX, Settled};
-use super::places::Start;
-use super::reads::{self, All, Found, Stream};
+use super::reads::{self, All, Found, Stream, Wanted};
 use super::record::{self, CLOSED};
 use super::{EventstoreLog, Inner, blob_id, blobs, follow, keys, lock};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
@@ -333,7 +332,7 @@ impl Inner {
                     self.passed(position, at);
                     return Ok(Appended {
                         position: Position(position),
-                        head: Head { next, generation: 0 },
+                        head: Head { next, ..Head::default() },
                     });
                 }
                 Settled::Refused | Settled::Deleted => tip = self.fresh_tip(stream).await?,
@@ -383,10 +382,10 @@ impl Inner {
             Some(last) => last.revision.0 + 1,
             None => self.fresh_tip(stream).await?.next,
         };
-        Ok(StreamSlice { events, head: Head { next, generation: 0 } })
+        Ok(StreamSlice { events, head: Head { next, ..Head::default() } })
     }
 
-    async fn read_all(
+    pub(super) async fn read_all(
         &self,
         after: u64,
         filter: &Filter,
@@ -396,54 +395,74 @@ impl Inner {
         self.page(after, filter, limit).await
     }
 
-    /// The same, without what was purged as far as it is known.
+    /// The same, without what was purged as far as it is known. Fewer than `limit` are all that
+    /// there are.
     pub(super) async fn page(
         &self,
-        after: u64,
+        mut after: u64,
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
-        let Start { at: mut from, before } = self.places.start(after);
-        let enough = limit.saturating_add(before - 1);
-        let wanted = self.wanted(filter);
-        let (mut last, mut events) = (after, Vec::new());
+        let (wanted, mut events) = (self.wanted(filter), Vec::new());
         loop {
-            let page = |found: &[Found]| {
-                found.len() > enough && found.last().is_some_and(|last| self.ends_group(last))
-            };
-            let found = match reads::all(&self.nodes, from, &wanted, &page).await? {
-                All::Events(found) => found,
-                All::NoPlace => {
-                    from = self.places.before(from);
-                    continue;
-                }
-            };
-            let is_last = found.len() <= enough;
-            // Of the last append the end may not be shown yet.
-            let shown = found.iter().rposition(|last| self.ends_group(last));
-            let shown = &found[..shown.map_or(0, |at| at + 1)];
-            for found in shown.iter().filter(|found| self.is_ours(found)) {
+            let missing = limit - events.len();
+            let found = self.shown(after, &wanted, missing).await?;
+            for one in &found {
                 if events.len() >= limit {
                     break;
                 }
-                let Some(stream) = self.stream_of(found) else { continue };
-                let read = record::read(stream, found)?;
-                if read.event.position.0 > last {
-                    last = read.event.position.0;
-                    events.extend(self.whole(read).await?.map(Arc::new));
-                }
+                let Some(stream) = self.stream_of(one) else { continue };
+                let read = record::read(stream, one)?;
+                after = read.event.position.0;
+                self.places.passed(after, one.position);
+                events.extend(self.whole(read).await?.map(Arc::new));
             }
-            let to = shown.last().map_or(from, |last| last.position);
-            if events.len() >= limit || is_last || to <= from {
+            // Otherwise some were purged meanwhile.
+            if events.len() >= limit || found.len() < missing {
                 return Ok(events);
             }
-            from = to;
         }
     }
 
-    /// Whether the append ends with the event of which it is.
-    fn ends_group(&self, found: &Found) -> bool {
-        let ours = self.stream_of(found).filter(|_| self.is_ours(found));
-        ours.is_none_or(|stream| record::read(stream, found).is_ok_and(|read| read.ends_group))
+    /// The events after a position, up to the end of the append that has the last of `limit`, in
+    /// one walk from the nearest place at which the server lets it begin.
+    async fn shown(
+        &self,
+        after: u64,
+        wanted: &Wanted,
+        limit: usize,
+    ) -> Result<Vec<Found>, LogError> {
+        let enough = |found: &mut Vec<Found>| self.are_enough(found, after, limit);
+        for from in self.places.starts(after) {
+            let All::Events(mut found) = reads::all(&self.nodes, from, wanted, &enough).await?
+            else {
+                continue;
+            };
+            // Of the last append the end may not be shown yet.
+            let whole = found.iter().rposition(record::ends_group).map_or(0, |last| last + 1);
+            found.truncate(whole);
+            return Ok(found);
+        }
+        Ok(Vec::new())
+    }
+
+    /// Whether a walk has found as many events after a position as are wanted. What nobody sees, and
+    /// what stands before, is taken out; of that the places are remembered for the next walk.
+    fn are_enough(&self, found: &mut Vec<Found>, after: u64, limit: usize) -> bool {
+        let Some(last) = found.last() else { return false };
+        let is_wanted = self.is_ours(last) && (found.len() > 1 || self.is_after(last, after));
+        if !is_wanted {
+            found.pop();
+            return false;
+        }
+        found.len() >= limit && record::ends_group(last)
+    }
+
+    /// Whether an event stands after a position. One that cannot be read does, so that its reader is
+    /// told.
+    fn is_after(&self, found: &Found, after: u64) -> bool {
+        let Some(position) = record::position(found) else { return true };
+        self.places.passed(position, found.position);
+        position > after
     }
 }

@@ -22,6 +22,7 @@ mod blobs;
 mod claim;
 mod follow;
 mod keys;
+mod live;
 mod log;
 mod names;
 mod node;
@@ -49,6 +50,7 @@ pub use address::{Address, AddressError};
 use appends::Settled;
 use blobs::Blobs;
 use claim::Claim;
+use live::Live;
 use names::Names;
 use node::Nodes;
 use places::Places;
@@ -89,6 +91,8 @@ struct Inner {
     claim: OnceLock<Claim>,
     /// The newest position of ours that is known.
     durable: watch::Sender<u64>,
+    /// From which all followers read, once there was one.
+    live: Mutex<Option<Arc<Live>>>,
     places: Places,
     streams: Names,
     closed_streams: Names,
@@ -190,6 +194,7 @@ impl EventstoreLog {
             purges: Purges::new(format!("{prefix}.purged")),
             claim: OnceLock::new(),
             durable: watch::Sender::new(0),
+            live: Mutex::default(),
             places: Places::new(format!("{prefix}.copy")),
             streams: of_streams("events"),
             closed_streams: of_type(CLOSED, "events"),
@@ -399,12 +404,15 @@ impl Inner {
         self.places.passed(position, at);
     }
 
-    /// The event with its body, wherever that lies.
+    /// The event with its body, wherever that lies; `None` where it was purged just now.
     async fn whole(&self, read: Read) -> Result<Option<RecordedEvent>, LogError> {
         let Some(id) = read.body else { return Ok(Some(read.event)) };
-        let content = blobs::read(&self.nodes, &id).await?;
         let lost = || LogError::Damaged(format!("the body {id:?} of an event is not there"));
-        let content = content.ok_or_else(lost)?;
+        let Some(content) = blobs::read(&self.nodes, &id).await? else {
+            // A purge says so before it takes bodies away.
+            self.learn_purges().await?;
+            return if self.is_purged(&read.event.stream) { Ok(None) } else { Err(lost()) };
+        };
         let body = std::str::from_utf8(&content).map_err(|_| lost())?;
         Ok(Some(RecordedEvent { body: body.into(), ..read.event }))
     }

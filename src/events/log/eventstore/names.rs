@@ -51,7 +51,7 @@ impl Names {
 
     async fn catch_up(&self, nodes: &Nodes, found: &mut Found) -> Result<(), LogError> {
         loop {
-            let page = |events: &[Event]| events.len() > PAGE_EVENTS;
+            let page = |events: &mut Vec<Event>| events.len() > PAGE_EVENTS;
             let All::Events(events) = reads::all(nodes, found.seen, &self.wanted, &page).await?
             else {
                 // Another log stands there now.

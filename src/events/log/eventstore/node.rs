@@ -206,7 +206,7 @@ impl Nodes {
             }
             let Some(event) = message.event.and_then(|event| event.event) else { continue };
             events.push(Found::from(event));
-            if enough(&events) {
+            if enough(&mut events) {
                 break;
             }
         }

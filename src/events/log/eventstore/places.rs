@@ -53,14 +53,6 @@ enum Part {
     Copied,
 }
 
-/// Where to read events after a position.
-pub(super) struct Start {
-    /// The server's position.
-    pub(super) at: u64,
-    /// How many events may come first that stand before, at most.
-    pub(super) before: usize,
-}
-
 /// See the module.
 pub(super) struct Places {
     /// The stream that tells of copies.
@@ -129,32 +121,36 @@ impl Places {
     pub(super) fn passed(&self, position: u64, at: u64) {
         let mut state = self.lock();
         let place = state.marks.partition_point(|mark| mark.position <= position);
-        let near = place.checked_sub(1).map_or(0, |before| state.marks[before].position);
-        if position >= near + MARK_EVERY && state.marks.len() < MARKS_MAX {
+        let before = place.checked_sub(1).map_or(0, |before| state.marks[before].position);
+        let after = state.marks.get(place).map_or(u64::MAX, |after| after.position);
+        let is_far = position - before >= MARK_EVERY && after - position >= MARK_EVERY;
+        if is_far && state.marks.len() < MARKS_MAX {
             state.marks.insert(place, Mark { position, at });
         }
     }
 
-    /// Where to read what comes after a position.
-    pub(super) fn start(&self, position: u64) -> Start {
+    /// Where the event of a position stands at the server, or the nearest known place before.
+    pub(super) fn start(&self, position: u64) -> u64 {
+        self.starts(position).first().copied().unwrap_or(0)
+    }
+
+    /// Where to read what comes after a position, the shortest way first; the server takes a place
+    /// at which an event stands. Whoever looks an event up reads after the position before its own,
+    /// at which none stands. The log's beginning, where the last one is, is always taken.
+    pub(super) fn starts(&self, position: u64) -> Vec<u64> {
         let state = self.lock();
         let after = state.marks.partition_point(|mark| mark.position <= position);
         let mark = after.checked_sub(1).map_or(0, |before| state.marks[before].at);
-        let written = match state.parts.range(..=position).next_back() {
-            Some((_, Part::Written { added })) => position.saturating_sub(*added),
-            Some((_, Part::Copied)) | None => 0,
+        let mut starts = match state.parts.range(..=position).next_back() {
+            Some((_, Part::Written { added })) => {
+                let at = position.saturating_sub(*added);
+                if at > mark { vec![at, at.saturating_add(1)] } else { Vec::new() }
+            }
+            Some((_, Part::Copied)) | None => Vec::new(),
         };
-        match written > mark {
-            true => Start { at: written, before: 1 },
-            false => Start { at: mark, before: COPIED_PER_MARK },
-        }
-    }
-
-    /// The nearest place before one of the server's at which an event is known to stand.
-    pub(super) fn before(&self, at: u64) -> u64 {
-        let state = self.lock();
-        let after = state.marks.partition_point(|mark| mark.at < at);
-        after.checked_sub(1).map_or(0, |before| state.marks[before].at)
+        starts.extend([mark, 0]);
+        starts.dedup();
+        starts
     }
 
     /// Says that a copy begins; the place of that at the server.
@@ -217,5 +213,32 @@ impl State {
             _ => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_begins_where_an_event_stands_or_at_the_nearest_place_that_was_passed() {
+        const APART: u64 = 1_000;
+        let places = Places::new("hearth.copy".to_owned());
+        assert_eq!(places.starts(0), [0]);
+        assert_eq!(places.starts(5), [5, 6, 0]);
+        for position in (0..10).map(|count| count * APART) {
+            places.passed(position, position);
+        }
+        assert_eq!(places.starts(5 * APART), [5 * APART, 5 * APART + 1, 0]);
+        let last = 10 * MARK_EVERY;
+        for position in (0..=last / APART).map(|count| count * APART) {
+            places.passed(position, position);
+        }
+        for after in (2..10).map(|count| count * MARK_EVERY + 7) {
+            let starts = places.starts(after);
+            let [at, next, mark, 0] = starts[..] else { panic!("{starts:?}") };
+            assert_eq!((at, next), (after, after + 1));
+            assert!(mark <= after && after - mark < MARK_EVERY + APART, "{after}: {mark}");
+        }
     }
 }

@@ -64,8 +64,8 @@ pub(super) enum Wanted {
     Types(Vec<String>),
 }
 
-/// Whether what was read so far is enough.
-pub(super) type Enough<'a> = &'a (dyn Fn(&[Found]) -> bool + Sync);
+/// Whether what was read so far is enough; asked after each event, which it may take out again.
+pub(super) type Enough<'a> = &'a (dyn Fn(&mut Vec<Found>) -> bool + Sync);
 
 /// The last events that are wanted, the last first.
 pub(super) fn last_options(wanted: &Wanted, count: u64) -> ReadOptions {

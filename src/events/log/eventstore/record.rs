@@ -38,6 +38,16 @@ struct Beside {
     added: u64,
 }
 
+impl Beside {
+    fn position(&self, found: &Found) -> u64 {
+        self.position.unwrap_or(found.position.saturating_add(self.added))
+    }
+
+    fn ends_group(&self) -> bool {
+        self.index.saturating_add(1) >= self.size
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
 fn is_nothing(added: &u64) -> bool {
     *added == 0
@@ -146,8 +156,9 @@ pub(super) fn read(stream: StreamId, found: &Found) -> Result<Read, LogError> {
     let hash = unhex(&beside.hash).ok_or_else(|| damaged(&"no hash"))?;
     let at = DateTime::from_timestamp_micros(beside.at).ok_or_else(|| damaged(&"no time"))?;
     let body = std::str::from_utf8(&found.data).map_err(|error| damaged(&error))?;
+    let ends_group = beside.ends_group();
     let event = RecordedEvent {
-        position: Position(beside.position.unwrap_or(found.position + beside.added)),
+        position: Position(beside.position(found)),
         revision: StreamRevision(found.revision),
         event_type: found.event_type.as_str().into(),
         version: beside.version,
@@ -157,12 +168,26 @@ pub(super) fn read(stream: StreamId, found: &Found) -> Result<Read, LogError> {
         hash,
         stream,
     };
-    Ok(Read { event, ends_group: beside.index + 1 >= beside.size, body: beside.body })
+    Ok(Read { event, ends_group, body: beside.body })
+}
+
+fn beside(found: &Found) -> Option<Beside> {
+    serde_json::from_slice(&found.custom_metadata).ok()
+}
+
+/// Where an event of ours stands in the log.
+pub(super) fn position(found: &Found) -> Option<u64> {
+    beside(found).map(|beside| beside.position(found))
+}
+
+/// Whether an append ends with it.
+pub(super) fn ends_group(found: &Found) -> bool {
+    beside(found).is_some_and(|beside| beside.ends_group())
 }
 
 /// Where the body of an event lies that was too large to lie with it.
 pub(super) fn body_of(found: &Found) -> Option<BlobId> {
-    serde_json::from_slice::<Beside>(&found.custom_metadata).ok()?.body
+    beside(found)?.body
 }
 
 fn unhex(text: &str) -> Option<Hash> {

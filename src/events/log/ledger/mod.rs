@@ -116,14 +116,19 @@ impl Ledger {
     ) -> Result<Appended, LogError> {
         // The costly part of the chain needs no lock: the revisions are known if all goes well.
         let digests = digests(stream, expected.next, &events)?;
+        // After a loss nobody's word is taken: what was refused then may be what was said here.
+        let load = || match expected.is_minted && *self.generation.borrow() == 0 {
+            true => Ok(Tip::default()),
+            false => load(),
+        };
         let mut state = self.with_tip(stream, load)?;
         state.refuse_unless_writable()?;
         if expected.generation != *self.generation.borrow() {
             return Err(LogError::Lost { stream: stream.clone() });
         }
         let recorded = state.place(stream, expected.next, events, &digests)?;
-        let head =
-            Head { next: expected.next + recorded.len() as u64, generation: expected.generation };
+        let next = expected.next + recorded.len() as u64;
+        let head = Head { next, is_minted: false, ..expected };
         if !recorded.is_empty() {
             state.queued_events += recorded.len();
             state.queue.push_back(Work::Events(recorded, Instant::now()));

@@ -12,7 +12,7 @@ use super::super::BLOB_PART_MAX_BYTES;
 use super::super::checkpoint::{Checkpoint, NoteKind};
 use super::super::ledger::{StoredKey, Work};
 use super::super::proof::KEPT_EVERY_EVENTS;
-use super::rows::{bytes, insert, values_of};
+use super::rows::{bytes, chosen, insert, values_of};
 use super::session::{Failure, Session};
 use crate::events::signing::SigningKey;
 
@@ -34,11 +34,15 @@ pub(super) struct Batch {
 
 /// What a batch is made with.
 struct Maker<'a> {
-    session: &'a mut Session,
     signer: Option<&'a SigningKey>,
     batch: Batch,
-    /// Of the bodies that the group names: whether each is there.
-    present: BTreeMap<String, bool>,
+    held: Held,
+}
+
+/// What the tables hold, of what a group names.
+struct Held {
+    keys: BTreeMap<String, StoredKey>,
+    blobs: BTreeSet<String>,
 }
 
 impl Batch {
@@ -49,10 +53,10 @@ impl Batch {
         signer: Option<&SigningKey>,
         session: &mut Session,
     ) -> Result<Self, Failure> {
-        let mut maker =
-            Maker { session, signer, batch: Self::after(end), present: BTreeMap::new() };
+        let held = Held::of(group, session).await?;
+        let mut maker = Maker { signer, batch: Self::after(end), held };
         for work in group {
-            maker.take(work).await?;
+            maker.take(work)?;
         }
         let Maker { mut batch, .. } = maker;
         batch.sign(signer);
@@ -135,7 +139,7 @@ impl Batch {
 }
 
 impl Maker<'_> {
-    async fn take(&mut self, work: &Work) -> Result<(), Failure> {
+    fn take(&mut self, work: &Work) -> Result<(), Failure> {
         match work {
             Work::Events(events, _) => {
                 for event in events {
@@ -152,29 +156,27 @@ impl Maker<'_> {
                 }
             }
             Work::Blob(id, content) => {
-                if !self.is_present(&id.0).await? {
-                    self.present.insert(id.0.clone(), true);
+                if !self.is_present(&id.0) {
                     self.batch.blobs.insert(id.0.clone(), Some(content.clone()));
                     self.batch.end.blobs += 1;
                 }
             }
             Work::DropBlobs(ids, _) => {
                 for id in ids {
-                    if self.is_present(&id.0).await? {
-                        self.present.insert(id.0.clone(), false);
+                    if self.is_present(&id.0) {
                         self.batch.blobs.insert(id.0.clone(), None);
                         self.batch.end.blobs -= 1;
                     }
                 }
             }
             Work::Key(scope, sealed) => {
-                if self.key(scope).await? == StoredKey::Absent {
+                if self.key(scope) == StoredKey::Absent {
                     self.seal(scope, sealed);
                     self.batch.end.keys += 1;
                 }
             }
             Work::DestroyKey(scope, _) => {
-                let known = self.key(scope).await?;
+                let known = self.key(scope);
                 if known != StoredKey::Destroyed {
                     self.batch.keys.insert(scope.clone(), StoredKey::Destroyed);
                     self.batch.note(NoteKind::Destroyed, scope, &[]);
@@ -183,7 +185,7 @@ impl Maker<'_> {
             }
             Work::Reseal(batch, _) => {
                 for one in batch {
-                    if self.key(&one.scope).await? == StoredKey::Sealed(one.from.clone()) {
+                    if self.key(&one.scope) == StoredKey::Sealed(one.from.clone()) {
                         self.seal(&one.scope, &one.to);
                     }
                 }
@@ -210,27 +212,50 @@ impl Maker<'_> {
     }
 
     /// A scope's key, as the works before leave it.
-    async fn key(&mut self, scope: &str) -> Result<StoredKey, Failure> {
-        if let Some(key) = self.batch.keys.get(scope) {
-            return Ok(key.clone());
-        }
-        let sql = "SELECT sealed FROM scope_keys WHERE scope = ?";
-        let row: Option<Option<Vec<u8>>> = self.session.ask_one(sql, (scope,)).await?;
-        Ok(match row {
-            None => StoredKey::Absent,
-            Some(None) => StoredKey::Destroyed,
-            Some(Some(sealed)) => StoredKey::Sealed(sealed),
-        })
+    fn key(&self, scope: &str) -> StoredKey {
+        let known = self.batch.keys.get(scope).or_else(|| self.held.keys.get(scope));
+        known.cloned().unwrap_or(StoredKey::Absent)
     }
 
-    async fn is_present(&mut self, id: &str) -> Result<bool, Failure> {
-        if let Some(present) = self.present.get(id) {
-            return Ok(*present);
+    /// Whether a body is there, as the works before leave it.
+    fn is_present(&self, id: &str) -> bool {
+        match self.batch.blobs.get(id) {
+            Some(content) => content.is_some(),
+            None => self.held.blobs.contains(id),
         }
-        let sql = "SELECT 1 FROM blobs WHERE id = ? AND part = 0";
-        let found: Option<u8> = self.session.ask_one(sql, (id,)).await?;
-        Ok(found.is_some())
     }
+}
+
+impl Held {
+    async fn of(group: &[Work], session: &mut Session) -> Result<Self, Failure> {
+        let (mut scopes, mut ids) = (BTreeSet::new(), BTreeSet::new());
+        for work in group {
+            match work {
+                Work::Key(scope, _) | Work::DestroyKey(scope, _) => drop(scopes.insert(&**scope)),
+                Work::Reseal(batch, _) => scopes.extend(batch.iter().map(|one| &*one.scope)),
+                Work::Blob(id, _) => drop(ids.insert(&*id.0)),
+                Work::DropBlobs(some, _) => ids.extend(some.iter().map(|id| &*id.0)),
+                Work::Events(..)
+                | Work::Tombstone(..)
+                | Work::Purge(..)
+                | Work::Compact { .. }
+                | Work::Settle(_) => {}
+            }
+        }
+        let sql = "SELECT scope, sealed FROM scope_keys WHERE scope IN";
+        let keys: Vec<(Vec<u8>, Option<Vec<u8>>)> = chosen(session, sql, scopes).await?;
+        let keys = keys.into_iter().map(|(scope, sealed)| {
+            (text(scope), sealed.map_or(StoredKey::Destroyed, StoredKey::Sealed))
+        });
+        let sql = "SELECT id FROM blobs WHERE part = 0 AND id IN";
+        let blobs: Vec<Vec<u8>> = chosen(session, sql, ids).await?;
+        Ok(Self { keys: keys.collect(), blobs: blobs.into_iter().map(text).collect() })
+    }
+}
+
+/// A name that was asked for, as the server writes it.
+fn text(name: Vec<u8>) -> String {
+    String::from_utf8_lossy(&name).into_owned()
 }
 
 fn blob_rows(id: &str, content: &[u8]) -> Vec<Vec<Value>> {

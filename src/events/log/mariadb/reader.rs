@@ -17,7 +17,8 @@ use crate::events::{Position, RecordedEvent, StreamId};
 
 /// How many read at the same time.
 const READERS: usize = 4;
-/// How long a reader goes from host to host before it gives up.
+/// How long a reader goes from host to host before it gives up: longer than a cluster needs to go
+/// on, and, by `look_max`, long enough for one that is slow.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two rounds of the hosts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -93,23 +94,30 @@ impl Reader {
     ) -> Result<T, LogError> {
         let Self { runtime, line } = self;
         runtime.block_on(async {
-            let begun = Instant::now();
+            let (begun, mut tries) = (Instant::now(), 0);
             loop {
                 let read = match line.session().await {
-                    Ok(session) => read(session).await,
+                    Ok(session) => {
+                        session.limit(tries);
+                        // One that lets nobody in is not slow.
+                        tries += 1;
+                        read(session).await
+                    }
                     Err(failure) => Err(failure),
                 };
-                match read {
+                let reason = match read {
                     Ok(read) => return Ok(read),
-                    Err(Failure::Again) => {}
                     Err(Failure::Refused(reason)) => return Err(LogError::Unavailable(reason)),
-                    Err(Failure::Elsewhere(reason)) if begun.elapsed() > PATIENCE => {
-                        return Err(LogError::Unavailable(reason));
-                    }
+                    Err(Failure::Again) => Failure::Again.reason(),
                     Err(Failure::Elsewhere(reason)) => {
                         tracing::debug!(reason, "the log is read at another server");
+                        // What was asked there may be answered still.
                         line.drop_session();
+                        reason
                     }
+                };
+                if begun.elapsed() > PATIENCE {
+                    return Err(LogError::Unavailable(reason));
                 }
                 tokio::time::sleep(PAUSE).await;
             }
@@ -280,4 +288,20 @@ impl Readers {
 
 fn text(bytes: Vec<u8>) -> Result<String, LogError> {
     String::from_utf8(bytes).map_err(|_| LogError::Damaged("a name is not text".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::session::{STATEMENT_MAX, look_max};
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_is_slow_has_its_time_before_it_is_given_up() {
+        let mut passed = Duration::ZERO;
+        let within = (0..).map(look_max).take_while(|look| {
+            passed += *look + PAUSE;
+            passed <= PATIENCE
+        });
+        assert_eq!(within.max(), Some(STATEMENT_MAX * 2));
+    }
 }

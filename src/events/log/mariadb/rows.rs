@@ -1,5 +1,6 @@
 //! Events as rows, and many of them in one statement.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::DateTime;
@@ -78,6 +79,24 @@ pub(super) fn bytes(bytes: &[u8]) -> Value {
 
 pub(super) fn hash(bytes: &[u8]) -> Option<Hash> {
     bytes.try_into().ok()
+}
+
+/// The rows of a statement that ends in `IN`, for these names.
+pub(super) async fn chosen<R: FromRow + Send + 'static>(
+    session: &mut Session,
+    sql: &str,
+    names: BTreeSet<&str>,
+) -> Result<Vec<R>, Failure> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut rows = Vec::new();
+    for some in names.chunks(ROWS_MAX) {
+        // Few lengths, for each is a statement that the server keeps: a name may stand twice.
+        let count = some.len().next_power_of_two();
+        let values: Vec<Value> = some.iter().cycle().take(count).map(|&it| it.into()).collect();
+        let sql = format!("{sql} ({})", vec!["?"; count].join(","));
+        rows.extend(session.ask(&sql, values).await?);
+    }
+    Ok(rows)
 }
 
 /// Inserts rows by as few statements as their size allows. `into` is the statement up to VALUES,

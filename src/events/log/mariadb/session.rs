@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::TryStreamExt;
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Error, Params};
+use mysql_async::{Conn, Error, Params, Row};
 
 use super::address::Address;
 
@@ -14,6 +15,13 @@ const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// How long a statement may take where nothing else is said. A cluster that lost a node answers
 /// again after six seconds; whoever gave up before tries at another node.
 pub(super) const STATEMENT_MAX: Duration = Duration::from_secs(3);
+/// How long a cluster may be silent on a look at first: one that it was asked while it lost a node
+/// may never be answered, and nobody is to wait for it after the cluster goes on.
+const LOOK_MAX: Duration = Duration::from_millis(800);
+/// After how many tries a look, too, gets more time: the cluster is slow.
+const IMPATIENT: u32 = 12;
+/// The longest that a statement may take, where others have taken too long.
+pub(super) const TIMER_MAX: Duration = Duration::from_secs(30);
 /// What each connection is told. Whatever is read is at least as new as what was acknowledged
 /// anywhere; a server without Galera does not know that variable.
 const SETUP: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
@@ -70,12 +78,26 @@ impl From<Error> for Failure {
     }
 }
 
+/// How long a look at a cluster may be silent, of which so many were given up.
+pub(super) fn look_max(tries: u32) -> Duration {
+    match tries.checked_sub(IMPATIENT) {
+        None => LOOK_MAX,
+        Some(tries) => change_max(tries),
+    }
+}
+
+/// How long a change may take, of which so many were given up.
+fn change_max(tries: u32) -> Duration {
+    STATEMENT_MAX.saturating_mul(tries.saturating_add(1)).min(TIMER_MAX)
+}
+
 /// A connection that is fit for use.
 pub(super) struct Session {
     conn: Conn,
-    /// How long a look may take, and a change.
+    /// How long a look may be silent, and a change may take.
     looks: Duration,
     changes: Duration,
+    is_of_cluster: bool,
     /// Whether each look waits until the server has what was acknowledged at any other.
     waits: bool,
 }
@@ -88,7 +110,13 @@ impl Session {
         };
         super::super::choose_cryptography();
         let conn = timed(CONNECT_MAX, Conn::new(address.options(host))).await.map_err(at)?;
-        let mut session = Self { conn, looks: STATEMENT_MAX, changes: STATEMENT_MAX, waits: false };
+        let mut session = Self {
+            conn,
+            looks: STATEMENT_MAX,
+            changes: STATEMENT_MAX,
+            is_of_cluster: false,
+            waits: false,
+        };
         session.check().await.map_err(at)?;
         Ok(session)
     }
@@ -107,15 +135,17 @@ impl Session {
                 return Err(Failure::Elsewhere("it is not of the cluster now".to_owned()));
             }
             self.run(SETUP_CLUSTER).await?;
-            self.waits = true;
+            (self.is_of_cluster, self.waits) = (true, true);
         }
         self.run(SETUP).await?;
         self.run(SETUP_LOCKS).await
     }
 
-    /// Gives each statement so much time from now on.
-    pub(super) fn limit(&mut self, looks: Duration, changes: Duration) {
-        (self.looks, self.changes) = (looks, changes);
+    /// Gives each statement the time from now on that it has where so many tries were given up. A
+    /// server that stands alone forgets no look, and may be slow at once.
+    pub(super) fn limit(&mut self, tries: u32) {
+        self.changes = change_max(tries);
+        self.looks = if self.is_of_cluster { look_max(tries) } else { self.changes };
     }
 
     /// For one who alone writes: has the server come to all that was acknowledged, once. What is
@@ -129,13 +159,20 @@ impl Session {
         Ok(())
     }
 
-    /// Rows.
+    /// Rows. The timer runs for each anew: what is long is not given up while it comes.
     pub(super) async fn ask<R: FromRow + Send + 'static>(
         &mut self,
         sql: &str,
         params: impl Into<Params> + Send,
     ) -> Result<Vec<R>, Failure> {
-        timed(self.looks, self.conn.exec(sql, params)).await
+        let unfit = |_| Failure::Refused("a row is not as it should be".to_owned());
+        let mut rows = Vec::new();
+        let mut answer = timed(self.looks, self.conn.exec_iter(sql, params)).await?;
+        let Some(mut coming) = answer.stream::<Row>().await? else { return Ok(rows) };
+        while let Some(row) = timed(self.looks, coming.try_next()).await? {
+            rows.push(R::from_row_opt(row).map_err(unfit)?);
+        }
+        Ok(rows)
     }
 
     /// One row, if there is one.
@@ -229,6 +266,14 @@ mod tests {
     fn failure(code: u16) -> Failure {
         let (message, state) = ("it may repeat a value".to_owned(), "HY000".to_owned());
         Failure::from(Error::Server(ServerError { code, message, state }))
+    }
+
+    #[test]
+    fn a_look_gets_more_time_once_many_were_given_up() {
+        assert_eq!([0, IMPATIENT - 1].map(look_max), [LOOK_MAX; 2]);
+        assert_eq!(look_max(IMPATIENT), STATEMENT_MAX);
+        assert_eq!(look_max(IMPATIENT + 2), STATEMENT_MAX * 3);
+        assert_eq!([look_max(u32::MAX), change_max(u32::MAX)], [TIMER_MAX; 2]);
     }
 
     #[test]

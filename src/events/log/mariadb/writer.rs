@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::super::ledger::{Ledger, Taken, Work};
 use super::batch::Batch;
 use super::claim::{self, Claim, RENEWED_AFTER};
-use super::session::{Failure, Line, STATEMENT_MAX, Session};
+use super::session::{Failure, Line, Session, TIMER_MAX};
 use crate::events::log::checkpoint::Checkpoint;
 use crate::events::signing::SigningKey;
 use crate::private_files;
@@ -28,14 +28,14 @@ use crate::private_files;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two tries, and between two looks at a server that refused something.
 const PAUSE: Duration = Duration::from_millis(50);
+/// The same where a server has only been in its own way.
+const AGAIN_PAUSE: Duration = Duration::from_millis(1);
 const RETRY_MAX: Duration = Duration::from_secs(2);
-/// How long a look of the writer may take: one that a cluster was asked while it lost a node may
-/// never be answered, and nobody is to wait for it after the cluster goes on.
-const LOOK_MAX: Duration = Duration::from_millis(800);
-/// After how many tries a look, too, gets more time: the cluster is slow.
-const IMPATIENT: u32 = 12;
-/// The longest that a statement may take, where others have taken too long.
-const TIMER_MAX: Duration = Duration::from_secs(30);
+/// A group of so many works comes of many actors at work.
+const CROWD: usize = 6;
+/// How long the writer rests after such a group: a commit costs a cluster as much as many events,
+/// so that a few large ones leave more of it than many small ones.
+const CROWD_REST: Duration = Duration::from_millis(3);
 /// What a trial writes.
 const PROBE_BYTES: usize = 64 << 10;
 
@@ -86,7 +86,11 @@ impl Writer {
                     if group.iter().any(tidies) {
                         self.keep_beside();
                     }
+                    let is_crowd = group.len() >= CROWD;
                     ledger.written(group);
+                    if is_crowd {
+                        std::thread::sleep(CROWD_REST);
+                    }
                 }
                 Outcome::Fenced => {
                     let reason = "another process has taken the log over";
@@ -110,37 +114,39 @@ impl Writer {
     fn commit(&mut self, group: &[Work], ledger: &Arc<Ledger>) -> Outcome {
         let Self { runtime, line, claim, end, signer, .. } = self;
         let begun = Instant::now();
-        let (mut timer, mut tries) = (STATEMENT_MAX, 0);
-        let mut is_in_doubt = false;
+        let (mut tries, mut is_in_doubt) = (0, false);
         let outcome = runtime.block_on(async {
             loop {
                 let tried = match line.session().await {
                     Ok(session) => {
-                        session.limit(if tries < IMPATIENT { LOOK_MAX } else { timer }, timer);
+                        session.limit(tries);
                         let signer = signer.as_ref();
                         attempt(session, claim, group, *end, signer, &mut is_in_doubt).await
                     }
                     Err(failure) => Err(failure),
                 };
-                let reason = match tried {
+                let (reason, pause) = match tried {
                     Ok(outcome) => return outcome,
-                    Err(Failure::Again) => continue,
                     Err(Failure::Refused(reason)) if !is_in_doubt => {
                         line.drop_session();
                         return Outcome::Refused(reason);
                     }
-                    Err(failure) => failure.reason(),
+                    Err(Failure::Again) => (Failure::Again.reason(), AGAIN_PAUSE),
+                    Err(failure) => {
+                        let reason = failure.reason();
+                        tracing::warn!(reason, "the log is written at another server");
+                        line.drop_session();
+                        tries += 1;
+                        (reason, PAUSE)
+                    }
                 };
-                tracing::warn!(reason, "the log is written at another server");
-                line.drop_session();
-                (timer, tries) = ((timer + STATEMENT_MAX).min(TIMER_MAX), tries + 1);
                 if begun.elapsed() > PATIENCE {
                     ledger.refuse(&reason);
                 }
                 if ledger.is_closed() && begun.elapsed() > TIMER_MAX {
                     return Outcome::Refused(reason);
                 }
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(pause).await;
             }
         });
         if begun.elapsed() > PATIENCE && matches!(outcome, Outcome::Written(_)) {

@@ -1,17 +1,14 @@
 //! AWS::AutoScaling::LaunchConfiguration: what the instances of a group are made from. It is
 //! nothing in the cloud.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Request, Service};
 use crate::resource_types::declared::{Beating, Declared};
 use crate::resource_types::failure::Failure;
-use crate::resource_types::groups::FROM_INSTANCE;
+use crate::resource_types::groups::{from_instance, names_instance};
 use crate::resource_types::job::{Beat, Change, Learned, LocalOutcome, Subject, UpdateKind, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
@@ -33,7 +30,7 @@ impl ResourceType for LaunchConfiguration {
         subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, Failure>> {
-        let asks = *work == Work::Create && subject.properties.contains_key("InstanceId");
+        let asks = *work == Work::Create && names_instance(subject);
         (!asks).then(|| Ok(LocalOutcome::default()))
     }
 
@@ -43,10 +40,7 @@ impl ResourceType for LaunchConfiguration {
 
     fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, .. } = *beating;
-        let id = subject.properties.get("InstanceId").and_then(Value::as_str).unwrap_or_default();
-        let path = format!("/servers/{id}");
-        let server: Value = cloud.send(Request::get(Service::Compute, path))?.json()?;
-        let data = BTreeMap::from([(FROM_INSTANCE.to_owned(), taken(&server["server"]))]);
+        let data = from_instance(cloud, subject)?;
         Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
     }
 
@@ -63,16 +57,4 @@ impl ResourceType for LaunchConfiguration {
     fn reference(&self, _declared: &Declared, subject: &Subject) -> Value {
         subject.physical_name.as_str().into()
     }
-}
-
-/// What an instance says of what it was made from.
-fn taken(server: &Value) -> Value {
-    let groups = server["security_groups"].as_array();
-    let groups: Vec<&Value> = groups.into_iter().flatten().map(|group| &group["name"]).collect();
-    json!({
-        "ImageId": server["image"]["id"],
-        "InstanceType": server["flavor"]["id"],
-        "KeyName": server["key_name"],
-        "SecurityGroups": groups,
-    })
 }

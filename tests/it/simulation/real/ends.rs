@@ -106,7 +106,7 @@ impl World {
                 // is anybody's whose creation is in doubt.
                 let text = row.to_string();
                 let is_in_doubt = |it: &Resource| {
-                    it.is_open && kind_of(it).is_some_and(|of| of.table == kind.table)
+                    it.unanswered && kind_of(it).is_some_and(|of| of.table == kind.table)
                 };
                 let is_called = own
                     .iter()

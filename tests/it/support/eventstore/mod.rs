@@ -36,6 +36,8 @@ struct State {
     leader: Option<usize>,
     nodes: Vec<Node>,
     faults: Faults,
+    /// How many reads were asked for.
+    reads: usize,
 }
 
 struct Node {
@@ -57,6 +59,8 @@ struct Faults {
     half_groups: Duration,
     /// What readers of the whole log do not see yet.
     hidden_from: Option<usize>,
+    /// So many reads of streams fail.
+    failing_reads: usize,
 }
 
 /// The running server; it stops when this goes.
@@ -122,6 +126,7 @@ impl StandIn {
             leader: Some(nodes - 1),
             nodes: listeners.iter().map(node).collect(),
             faults: Faults::default(),
+            reads: 0,
         };
         let cluster =
             Arc::new(Cluster { state: Mutex::new(state), changed: watch::Sender::new(0) });
@@ -220,6 +225,16 @@ impl StandIn {
     /// The user may write no more after so many appends and deletions, or may again.
     pub(crate) fn allow(&self, writes: Option<usize>) {
         self.cluster.change(|state| state.faults.allowed = writes);
+    }
+
+    /// The next so many reads of streams fail.
+    pub(crate) fn fail_reads(&self, reads: usize) {
+        self.cluster.change(|state| state.faults.failing_reads = reads);
+    }
+
+    /// How many reads were asked for so far; subscriptions are none.
+    pub(crate) fn reads(&self) -> usize {
+        self.cluster.lock().reads
     }
 
     /// From now on the whole log shows the first event of an append so much before the others.

@@ -71,6 +71,7 @@ impl State {
 impl Cluster {
     /// The answer to a read that ends.
     pub(super) fn read(&self, options: &Value) -> Result<Vec<Value>, Status> {
+        self.lock().reads += 1;
         if options.get("uuid_option").is_none() {
             return Err(Status::invalid_argument(""));
         }
@@ -88,7 +89,11 @@ impl Cluster {
         wanted: &Value,
         count: usize,
     ) -> Result<Vec<Value>, Status> {
-        let state = self.lock();
+        let mut state = self.lock();
+        if state.faults.failing_reads > 0 {
+            state.faults.failing_reads -= 1;
+            return Err(Status::unavailable("Server Is Not Ready"));
+        }
         let name = stream_name(wanted);
         if count == 0 {
             return Err(Status::unknown("Unexpected ReadStreamResult: Error"));

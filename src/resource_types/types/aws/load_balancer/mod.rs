@@ -34,7 +34,7 @@ const CONFIG: &str = "/etc/haproxy/haproxy.cfg";
 const ADDRESSES: &str = "addresses";
 
 impl Nested for LoadBalancer {
-    fn looks(&self) -> bool {
+    fn looks(&self, _subject: &Subject) -> bool {
         true
     }
 

@@ -1,0 +1,237 @@
+//! The newest events in memory, from which all followers read. One subscription of the whole
+//! process feeds them: a connection has a hundred calls, and one that is beyond waits in silence.
+//! A node that is lost costs a new subscription, which begins where the last event was taken, so
+//! that nothing is missed or repeated. The crate can subscribe again by itself and is not asked to:
+//! it loses its place.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use ::eventstore::{
+    Error, Position as Place, StreamPosition, SubscribeToAllOptions, Subscription,
+    SubscriptionEvent, SubscriptionFilter,
+};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::super::tail::Tail;
+use super::super::{Filter, LogError};
+use super::node::Node;
+use super::reads::{self, Found, Wanted};
+use super::record::{self, CLOSED};
+use super::{Inner, lock};
+use crate::events::RecordedEvent;
+
+/// How long nothing may come before the node is asked whether it still leads.
+const SILENCE_MAX: Duration = Duration::from_secs(2);
+
+/// See the module.
+pub(super) struct Live {
+    tail: Mutex<Tail>,
+    /// Up to where the tail was filled; ends with the subscription.
+    reached: watch::Receiver<u64>,
+    /// Why that has ended, where the log was not closed.
+    failure: OnceLock<LogError>,
+}
+
+impl Live {
+    /// Begins at the end of the log, as it is known.
+    fn begin(log: &Arc<Inner>) -> Arc<Self> {
+        let end = *log.durable.borrow();
+        let (told, reached) = watch::channel(end);
+        let tail = Mutex::new(Tail::new(end));
+        let live = Arc::new(Self { tail, reached, failure: OnceLock::new() });
+        let at = log.places.start(end);
+        let feed = Feed {
+            log: log.clone(),
+            live: live.clone(),
+            told,
+            taken: end,
+            place: Place { commit: at, prepare: at },
+        };
+        log.runtime.spawn(feed.run());
+        live
+    }
+
+    /// Follows up to where the tail was filled.
+    pub(super) fn reached(&self) -> watch::Receiver<u64> {
+        self.reached.clone()
+    }
+
+    /// The next events after a position; `None` where some of them are on the server alone.
+    pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<Arc<RecordedEvent>>> {
+        lock(&self.tail).after(position, &Filter::default(), limit)
+    }
+
+    /// Why no more events come, where the log was not closed.
+    pub(super) fn failure(&self) -> Option<LogError> {
+        Some(match self.failure.get()? {
+            LogError::Unavailable(reason) => LogError::Unavailable(reason.clone()),
+            LogError::Damaged(reason) => LogError::Damaged(reason.clone()),
+            other => LogError::Damaged(other.to_string()),
+        })
+    }
+}
+
+impl Inner {
+    /// The newest events, which somebody begins to follow.
+    pub(super) fn live(self: &Arc<Self>) -> Arc<Live> {
+        let mut live = lock(&self.live);
+        if let Some(live) = live.as_ref().filter(|live| live.failure.get().is_none()) {
+            return live.clone();
+        }
+        live.insert(Live::begin(self)).clone()
+    }
+
+    /// Errors: the server's log ends before a place.
+    pub(super) async fn expect_place(&self, at: u64) -> Result<(), LogError> {
+        let last = reads::last_of_all(&self.nodes, &Wanted::Everything, 1).await?;
+        let end = last.first().map_or(0, |last| last.position);
+        match at > end {
+            true => Err(LogError::Damaged(format!(
+                "the log ends at {end}, before {at}: was an older one restored?"
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What fills the tail.
+struct Feed {
+    log: Arc<Inner>,
+    live: Arc<Live>,
+    told: watch::Sender<u64>,
+    /// The last event that was taken, or the position after which to begin.
+    taken: u64,
+    /// Where the next subscription begins: there, or further on where nothing fitted.
+    place: Place,
+}
+
+/// Why a subscription is over.
+enum Over {
+    /// Another one does it.
+    Lost(String),
+    /// No event stands at the place.
+    NoPlace,
+    /// Nothing does it.
+    Failed(LogError),
+}
+
+impl From<LogError> for Over {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Damaged(_) => Self::Failed(error),
+            error => Self::Lost(error.to_string()),
+        }
+    }
+}
+
+impl Feed {
+    async fn run(mut self) {
+        loop {
+            let node = self.log.nodes.leader().await;
+            let Err(over) = self.subscription(&node).await;
+            match over {
+                Over::Lost(why) => self.log.nodes.lost(&node, &why).await,
+                // Another log stands there now: from its beginning, what is new is found.
+                Over::NoPlace => self.place = Place { commit: 0, prepare: 0 },
+                Over::Failed(error) => {
+                    drop(self.live.failure.set(error));
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn subscription(&mut self, node: &Arc<Node>) -> Result<Infallible, Over> {
+        // From beyond the end the server would say nothing until it is there.
+        self.log.expect_place(self.place.commit).await?;
+        self.log.learn_purges().await?;
+        let from = match self.place.commit {
+            0 => StreamPosition::Start,
+            _ => StreamPosition::Position(self.place),
+        };
+        let ours = SubscriptionFilter::on_stream_name().max(reads::WINDOW_EVENTS);
+        let ours = ours.add_prefix(self.log.events_before());
+        let options = SubscribeToAllOptions::default().requires_leader(true);
+        let options = options.position(from).filter(ours);
+        let options = match self.log.nodes.address.authentication() {
+            Some(user) => options.authenticated(user),
+            None => options,
+        };
+        let mut subscription = node.client.subscribe_to_all(&options).await;
+        let mut group: Vec<Arc<RecordedEvent>> = Vec::new();
+        loop {
+            match self.next(node, &mut subscription).await? {
+                SubscriptionEvent::EventAppeared(event) => {
+                    let Some(event) = event.event else { continue };
+                    self.take(&Found::from(event), &mut group).await?;
+                }
+                SubscriptionEvent::Checkpoint(place)
+                    if group.is_empty() && place.commit > self.place.commit =>
+                {
+                    self.place = place;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next message; asks for the node's health where none comes.
+    async fn next(
+        &self,
+        node: &Arc<Node>,
+        subscription: &mut Subscription,
+    ) -> Result<SubscriptionEvent, Over> {
+        let next = subscription.next_subscription_event();
+        tokio::pin!(next);
+        loop {
+            match timeout(SILENCE_MAX, &mut next).await {
+                Ok(Ok(event)) => return Ok(event),
+                Ok(Err(Error::Grpc { message, .. })) if message.contains("invalid position") => {
+                    return Err(Over::NoPlace);
+                }
+                Ok(Err(Error::AccessDenied)) => {
+                    let reason = "the server lets nobody of ours read $all".to_owned();
+                    return Err(Over::Failed(LogError::Unavailable(reason)));
+                }
+                Ok(Err(error)) => return Err(Over::Lost(error.to_string())),
+                Err(_) => {
+                    if let Err(status) = self.log.nodes.probe(node).await {
+                        return Err(Over::Lost(status.message().to_owned()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts a group into the tail when its last event is there.
+    async fn take(
+        &mut self,
+        found: &Found,
+        group: &mut Vec<Arc<RecordedEvent>>,
+    ) -> Result<(), Over> {
+        let Some(stream) = self.log.stream_of(found) else { return Ok(()) };
+        if found.event_type == CLOSED || found.event_type.starts_with('$') {
+            return Ok(());
+        }
+        let read = record::read(stream, found)?;
+        let (position, ends_group) = (read.event.position.0, read.ends_group);
+        if position > self.taken && !self.log.is_purged(&read.event.stream) {
+            group.extend(self.log.whole(read).await?.map(Arc::new));
+        }
+        if !ends_group {
+            return Ok(());
+        }
+        let mut tail = lock(&self.live.tail);
+        group.drain(..).for_each(|event| tail.push(event));
+        drop(tail);
+        self.taken = self.taken.max(position);
+        self.place = Place { commit: found.position, prepare: found.position };
+        self.log.passed(position, found.position);
+        // Followers look into the tail from here on.
+        self.told.send_replace(self.taken);
+        Ok(())
+    }
+}
