@@ -20,7 +20,7 @@ This page is put together by a test from the code's own lists; `docs/operating.m
 
 `—` says that there is no such option, or that it has no value unless one is given.
 An option without an effect is named once in the log at the start; where it is said that it refuses the start, it does so with any value that asks for more than Hearth gives.
-Groups whose options come from the libraries under Heat are known as a whole: `cache`, `cors`, `database`, `ec2authtoken`, `healthcheck`, `keystone_authtoken`, `profiler`, `ssl` and all that begin with `oslo_`; of them the options are listed that have an effect here or that Heat itself declares.
+Groups whose options come from the libraries under Heat are known as a whole: `cache`, `cors`, `database`, `ec2authtoken`, `healthcheck`, `keystone_authtoken`, `profiler`, `ssl` and all that begin with `oslo_`; of them, and of what oslo.log, oslo.messaging and oslo.service have in `DEFAULT`, the options are listed that have an effect here or that Heat itself declares.
 ";
 
 #[test]

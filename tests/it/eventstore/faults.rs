@@ -214,6 +214,21 @@ async fn a_server_that_is_not_there_at_the_start_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_that_the_connection_string_does_not_name_are_found_by_one_that_it_does() {
+    let server = StandIn::start(3);
+    server.lead(Some(0));
+    let log = open(&format!("esdb+discover://{}?tls=false", server.address(0)));
+    let head = append_each(&log, Head::default(), 3).await;
+    server.kill(0);
+    server.lead(Some(2));
+    let head = append_each(&log, head, 3).await;
+    server.kill(2);
+    append_each(&log, head, 3).await;
+    let slice = log.read(&stream(0), StreamRevision(0)).await.unwrap();
+    assert_eq!(slice.events.len(), 9);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_follower_begins_where_no_event_stands_and_is_refused_beyond_the_end() {
     let server = StandIn::start(1);
     let log = on(&server);

@@ -109,6 +109,11 @@ impl Address {
         Ok(Self { hosts, query, prefix, user, tls, scheme })
     }
 
+    /// Whether the nodes are asked for each other: of several hosts, or of one with `+discover`.
+    pub(super) fn discovers(&self) -> bool {
+        self.hosts.len() > 1 || self.scheme.ends_with("+discover")
+    }
+
     /// Settings of the crate's client for one node alone, which is the one that leads.
     pub(super) fn client_settings(&self, node: &Endpoint) -> Result<ClientSettings, String> {
         let (host, port, query) = (&node.host, node.port, &self.query);

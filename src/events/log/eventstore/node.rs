@@ -29,8 +29,8 @@ use uuid::Uuid;
 use super::address::{Address, CALL_TIME_MAX};
 use super::queries::{self, Enough, Found, Wanted};
 use super::wire::{
-    BatchAppendReq, BatchAppendResp, DeleteOptions, DeleteReq, DeleteResp, Empty, Id, ReadOptions,
-    ReadReq, ReadResp, StreamName,
+    BatchAppendReq, BatchAppendResp, ClusterInfo, DeleteOptions, DeleteReq, DeleteResp, Empty, Id,
+    MemberPlace, ReadOptions, ReadReq, ReadResp, StreamName,
 };
 use crate::clock::{Clock, SystemClock};
 
@@ -47,6 +47,9 @@ const BATCH_APPEND: &str = "/event_store.client.streams.Streams/BatchAppend";
 const READ: &str = "/event_store.client.streams.Streams/Read";
 const DELETE: &str = "/event_store.client.streams.Streams/Delete";
 const TOMBSTONE: &str = "/event_store.client.streams.Streams/Tombstone";
+const GOSSIP: &str = "/event_store.client.gossip.Gossip/Read";
+/// How many nodes are remembered beside those of the connection string.
+const MEMBERS_MAX: usize = 16;
 
 /// Who waits for the answer to which append.
 type Waiting = Arc<Mutex<HashMap<Uuid, oneshot::Sender<BatchAppendResp>>>>;
@@ -72,6 +75,9 @@ pub(super) struct Nodes {
     pub(super) address: Address,
     runtime: Handle,
     current: tokio::sync::Mutex<Option<Arc<Node>>>,
+    /// The nodes that another one named last, for a time in which those of the connection string
+    /// are away.
+    members: Mutex<Vec<Endpoint>>,
     reachable: AtomicBool,
 }
 
@@ -81,6 +87,7 @@ impl Nodes {
             address,
             runtime,
             current: tokio::sync::Mutex::new(None),
+            members: Mutex::default(),
             reachable: AtomicBool::new(false),
         }
     }
@@ -135,7 +142,9 @@ impl Nodes {
     }
 
     async fn round(&self) -> Result<Node, String> {
-        let mut due: Vec<Endpoint> = self.address.hosts.iter().rev().cloned().collect();
+        let members = lock(&self.members).clone();
+        let mut due: Vec<Endpoint> =
+            members.iter().chain(self.address.hosts.iter().rev()).cloned().collect();
         let mut reason = "it has no hosts".to_owned();
         let mut asked: Vec<Endpoint> = Vec::new();
         while let Some(endpoint) = due.pop() {
@@ -160,6 +169,7 @@ impl Nodes {
         let unreachable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
         let channel = self.address.channel(endpoint).map_err(unreachable)?;
         let channel = channel.connect().await.map_err(unreachable)?;
+        self.learn_members(&channel).await;
         // Only where the node answers: a client of one that does not is never freed.
         let settings = self.address.client_settings(endpoint).map_err(Status::unavailable)?;
         let client = Client::with_runtime_handle(self.runtime.clone(), settings);
@@ -172,6 +182,34 @@ impl Nodes {
         let node = Node { endpoint, client, channel, requests, waiting, session };
         self.probe(&node).await?;
         Ok(node)
+    }
+
+    /// Remembers which other nodes a node knows of, leading or not. Where it does not say,
+    /// those are known still that were known.
+    async fn learn_members(&self, channel: &Channel) {
+        if !self.address.discovers() {
+            return;
+        }
+        let codec = ProstCodec::<Empty, ClusterInfo>::default();
+        let mut grpc = Grpc::new(channel.clone());
+        let asked = async {
+            grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+            let request = self.request(Empty {});
+            grpc.unary(request, PathAndQuery::from_static(GOSSIP), codec).await
+        };
+        let told = match asked.await {
+            Ok(told) => told.into_inner(),
+            Err(status) => {
+                tracing::debug!(%status, "a node of the log does not tell of the others");
+                return;
+            }
+        };
+        let alive = told.members.into_iter().filter(|member| member.is_alive);
+        let places = alive.filter_map(|member| {
+            let MemberPlace { host, port } = member.place?;
+            Some(Endpoint { host, port })
+        });
+        *lock(&self.members) = places.take(MEMBERS_MAX).collect();
     }
 
     /// Whether the node leads and answers.

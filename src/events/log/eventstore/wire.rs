@@ -1,5 +1,6 @@
 //! The messages of the calls that are made here and not by the client of the crate: appends in a
-//! session, and deletions. By hand from the published .proto files, with what is used of them.
+//! session, deletions, and what nodes
+//! know of each other. By hand from the published .proto files, with what is used of them.
 
 use std::collections::HashMap;
 
@@ -271,4 +272,27 @@ pub(super) struct Recorded {
     pub(super) custom_metadata: Bytes,
     #[prost(bytes = "bytes", tag = "8")]
     pub(super) data: Bytes,
+}
+
+/// What a node knows of its cluster.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct ClusterInfo {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) members: Vec<Member>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Member {
+    #[prost(bool, tag = "4")]
+    pub(super) is_alive: bool,
+    #[prost(message, optional, tag = "5")]
+    pub(super) place: Option<MemberPlace>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct MemberPlace {
+    #[prost(string, tag = "1")]
+    pub(super) host: String,
+    #[prost(uint32, tag = "2")]
+    pub(super) port: u32,
 }
