@@ -33,8 +33,10 @@ pub(super) fn type_defaults(layers: &Layers) -> Result<Vec<TypeDefault>, ConfigE
     let mut defaults = Vec::new();
     for (option, property, choices) in KNOWN {
         let wanted = "one of Heat's choices";
-        if let Some(to) = layers.choice("DEFAULT", option, choices, wanted)? {
-            defaults.push(TypeDefault { property, from: choices[0], to });
+        let from = choices[0];
+        let given = layers.choice("DEFAULT", option, choices, wanted)?;
+        if let Some(to) = given.filter(|to| *to != from) {
+            defaults.push(TypeDefault { property, from, to });
         }
     }
     Ok(defaults)
