@@ -13,6 +13,7 @@ use crate::api::error::Fault;
 use crate::api::v1::{requester, resources, time};
 use crate::events::Position;
 use crate::model::JsonMap;
+use crate::model::sizes::{Room, json_bytes};
 use crate::projections::{EventQuery, EventRow, ResourceRow, StackRow};
 
 impl Served<'_> {
@@ -36,8 +37,13 @@ impl Served<'_> {
             found.truncate(PAGE + 1);
         }
         let (found, next) = cut(found, |(_, event)| event.position.to_string());
-        let shown = found.iter().map(|(stack, event)| of_event(stack, event));
-        Ok(json!({ "StackEvents": shown.collect::<Vec<_>>(), "NextToken": next }))
+        let (mut events, mut room) = (Vec::with_capacity(found.len()), Room::default());
+        for (stack, event) in &found {
+            let shown = of_event(stack, event);
+            room.take(json_bytes(&shown))?;
+            events.push(shown);
+        }
+        Ok(json!({ "StackEvents": events, "NextToken": next }))
     }
 
     pub(super) async fn describe_stack_resource(&self) -> Outcome {

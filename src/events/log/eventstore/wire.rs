@@ -1,6 +1,6 @@
 //! The messages of the calls that are made here and not by the client of the crate: appends in a
-//! session, deletions, and what nodes
-//! know of each other. By hand from the published .proto files, with what is used of them.
+//! session, deletions, and what nodes know of each other. By hand from the published .proto files,
+//! with what is used of them.
 
 use std::collections::HashMap;
 
