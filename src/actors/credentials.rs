@@ -51,9 +51,10 @@ impl Credentials {
         let by_password = services.limits.deferred_auth == DeferredAuth::Password;
         let (login, cloud) = (who.login.as_ref().filter(|_| by_password), &services.cloud);
         let Some(cloud) = cloud else { return Ok(lent(services, caller)) };
+        let home = cloud.home_of(&who.token);
         let trustor = match login {
             // The password is good for all that the user may do.
-            Some(login) => Trustor::of(&caller.user_id, roles_of(cloud, login, caller).await?),
+            Some(login) => Trustor::of(&caller.user_id, roles_of(home.cloud, login, caller).await?),
             None if by_password => Trustor::of(&caller.user_id, caller.roles.clone()),
             None => lent(services, caller),
         };
@@ -73,7 +74,8 @@ impl Credentials {
         let current = trust_of(services, project, &trustor).await;
         let is_the_one = login.is_none_or(|login| {
             let kept = current.as_ref().and_then(|sealed| Kept::read(services, sealed));
-            matches!(kept, Some(Kept::Password(kept)) if kept.reveal() == login.password.reveal())
+            matches!(kept, Some(Kept::Password { password, mark })
+                if password.reveal() == login.password.reveal() && mark == home.mark)
         });
         let is_current =
             self.sessions().get(&key).is_some_and(|known| Some(&known.trust) == current.as_ref());
@@ -94,8 +96,8 @@ impl Credentials {
                 let text = "Missing required credential: X-Auth-Key";
                 return Err(Refusal::new("MissingCredentialError", text));
             };
-            let session = cloud.session(Kept::user(&trustor, project, &login.password));
-            (Kept::seal(services, &login.password)?, session)
+            let session = home.cloud.session(Kept::user(&trustor, project, &login.password));
+            (Kept::seal(services, &login.password, home.mark)?, session)
         } else {
             let trust = cloud.create_trust(&who.token, caller, roles).await;
             let trust = trust.map_err(|error| no_trust(&error, roles))?;
@@ -127,7 +129,10 @@ impl Credentials {
         let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
         let session = match Kept::read(services, &sealed) {
             Some(Kept::Trust(trust)) => cloud.session_for_trust(&trust, project),
-            Some(Kept::Password(own)) => cloud.session(Kept::user(trustor, project, &own)),
+            Some(Kept::Password { password, mark }) => {
+                let home = cloud.home_of(&Secret::new(mark));
+                home.cloud.session(Kept::user(trustor, project, &password))
+            }
             None => {
                 let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
                 return Err(Failure::NoTrust { user_id, project_id });
@@ -171,10 +176,10 @@ impl Credentials {
 }
 
 /// By what Hearth goes on for a user, as the project's stream has it: the id of a trust, or a
-/// password that is sealed with a key of its own.
+/// password that is sealed with a key of its own, for the cloud that has the mark.
 enum Kept {
     Trust(Secret<String>),
-    Password(Secret<String>),
+    Password { password: Secret<String>, mark: String },
 }
 
 impl Kept {
@@ -186,16 +191,21 @@ impl Kept {
         let key = Kept::key(&kept)?;
         let placed = Placed { place: PASSWORD.to_owned(), value: kept[PASSWORD].clone() };
         let password = services.vault.open(key, &placed).ok()?;
-        Some(Kept::Password(Secret::new(password.as_str()?.to_owned())))
+        let password = Secret::new(password.as_str()?.to_owned());
+        Some(Kept::Password { password, mark: kept[MARK].as_str().unwrap_or_default().to_owned() })
     }
 
     /// What stands for a password in the place of a trust's id.
-    fn seal(services: &Services, password: &Secret<String>) -> Result<Value, Refusal> {
+    fn seal(services: &Services, password: &Secret<String>, mark: &str) -> Result<Value, Refusal> {
         let key = format!("{PASSWORD_KEYS}{}", services.clock.fresh_id());
         let secret = taint::taint(password.reveal().as_str().into());
         let sealed = services.vault.seal(&key, PASSWORD, secret);
         let sealed = sealed.map_err(|error| Refusal::unavailable(error.to_string()))?;
-        Ok(taint::taint(json!({ KEY: key, PASSWORD: sealed })))
+        let mut kept = json!({ KEY: key, PASSWORD: sealed });
+        if !mark.is_empty() {
+            kept[MARK] = mark.into();
+        }
+        Ok(taint::taint(kept))
     }
 
     /// The key of a password.
@@ -216,9 +226,10 @@ pub(super) fn password_key(sealed: &Value) -> Option<String> {
 
 /// How the keys of passwords are called, to their number.
 pub(super) const PASSWORD_KEYS: &str = "login-";
-/// Members of what is kept of a password: what seals it, and itself.
+/// Members of what is kept of a password: what seals it, itself, and the mark of another cloud.
 const KEY: &str = "key";
 const PASSWORD: &str = "password";
+const MARK: &str = "cloud";
 
 /// The roles that a name and a password are good for, which have to be the caller's own. Keystone is
 /// asked as for the tokens of others: its word is kept for a while.

@@ -32,8 +32,11 @@ pub struct ResourceReferred(pub String);
 #[rtype(result = "Option<ResourceName>")]
 pub struct ResourceOfUser(pub String);
 
+/// What is to be seen of a resource.
+pub(super) type LookOnce<T> = Box<dyn FnOnce(&Resource) -> T + Send>;
+
 /// Looks at a resource as it is now, and leaves it as it is.
-pub(super) struct Look<T>(pub(super) Box<dyn FnOnce(&Resource) -> T + Send>);
+pub(super) struct Look<T>(pub(super) LookOnce<T>);
 
 impl<T: Send + 'static> Message for Look<T> {
     type Result = T;

@@ -23,6 +23,7 @@ mod extensions;
 mod fetch;
 mod history;
 mod look;
+mod looks;
 mod measures;
 mod neighbors;
 mod nest;

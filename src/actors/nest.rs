@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 
 use actix::prelude::*;
 
+use super::look::LookOnce;
 use super::resource::Resource;
 use super::shell::Shell;
 use crate::events::log::Head;
@@ -68,6 +69,18 @@ impl Nest {
         let mut inner = self.0.borrow_mut();
         inner.awake.remove(&id);
         inner.resting.insert(id, Box::new((resource, head)));
+    }
+
+    /// Looks at one that rests, which goes on doing so; the look comes back if it does not.
+    pub(super) fn look_resting<T>(
+        &self,
+        id: ResourceId,
+        look: LookOnce<T>,
+    ) -> Result<T, LookOnce<T>> {
+        match self.0.borrow().resting.get(&id) {
+            Some(resting) => Ok(look(&resting.0)),
+            None => Err(look),
+        }
     }
 
     /// Takes one out that rests, to be woken.

@@ -1,17 +1,20 @@
 //! Single resources as the engine is asked about them: a mark, a signal, a hook cleared, metadata,
 //! attributes.
 
+use actix::prelude::*;
 use serde_json::Value;
 
 use super::asks::{Accepted, RequestContext, StackHead};
 use super::engine::{Engine, matched};
 use super::executor;
-use super::look::{Look, PassOn, ResourceNamed};
+use super::look::PassOn;
+use super::looks::{LookAt, MetadataNow, Seen};
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
-use super::shell::{Inhabit, Receipt};
-use super::stack_actor::{MetadataNow, SignalsObservedBy};
+use super::shell::{Inhabit, Receipt, Shell};
+use super::stack::Stack;
+use super::stack_actor::SignalsObservedBy;
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
 use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId};
@@ -120,12 +123,8 @@ impl Engine {
     }
 
     async fn metadata_now(&self, stack: StackId, name: &ResourceName) -> Result<JsonMap, Refusal> {
-        let now = self.ask_of(stack, || MetadataNow(name.clone())).await?;
-        self.look_at(stack, name, move |resource| match now.clone() {
-            Some(metadata) => resource.metadata_upon(metadata),
-            None => resource.metadata(),
-        })
-        .await
+        let seen = self.seen(stack, || MetadataNow(name.clone())).await?;
+        seen.ok_or_else(|| Refusal::not_found("Resource", name))
     }
 
     /// Tells the agent of a server what it is to know, where that looks for it at a place that is
@@ -162,19 +161,43 @@ impl Engine {
         }
     }
 
-    /// What there is to be seen of the incarnation that counts for a name: its actor has it, whose
-    /// stream grows with every signal.
+    /// What there is to be seen of the incarnation that counts for a name.
     pub(super) async fn look_at<T: Send + 'static>(
         &self,
         stack: StackId,
         name: &ResourceName,
         look: impl Fn(&Resource) -> T + Clone + Send + 'static,
     ) -> Result<T, Refusal> {
+        let seen = self.look_for(stack, name, look).await?;
+        seen.ok_or_else(|| Refusal::not_found("Resource", name))
+    }
+
+    /// The same; `None` where no resource has the name.
+    pub(super) async fn look_for<T: Send + 'static>(
+        &self,
+        stack: StackId,
+        name: &ResourceName,
+        look: impl Fn(&Resource) -> T + Clone + Send + 'static,
+    ) -> Result<Option<T>, Refusal> {
+        self.seen(stack, || LookAt { name: name.clone(), look: Box::new(look.clone()) }).await
+    }
+
+    /// What a stack answers to a look; one whose resource went to rest meanwhile is made again.
+    async fn seen<T, M>(
+        &self,
+        stack: StackId,
+        message: impl Fn() -> M,
+    ) -> Result<Option<T>, Refusal>
+    where
+        T: Send + 'static,
+        M: Message<Result = Seen<T>> + Send + 'static,
+        Shell<Stack>: Handler<M>,
+    {
         for _ in 0..SENDS_MAX {
-            let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
-            let resource = resource.ok_or_else(|| Refusal::not_found("Resource", name))?;
-            if let Ok(seen) = resource.send(Look(Box::new(look.clone()))).await {
-                return Ok(seen);
+            match self.ask_of(stack, &message).await? {
+                Seen::As(seen) => return Ok(Some(seen)),
+                Seen::Missing => return Ok(None),
+                Seen::Gone => {}
             }
         }
         Err(Self::silent())

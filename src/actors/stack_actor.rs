@@ -32,7 +32,7 @@ use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
-use crate::model::{JsonMap, Refusal, ResourceId, ResourceName};
+use crate::model::{Refusal, ResourceId, ResourceName};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::{Failure, ObservedSignals, stack_user};
 
@@ -40,19 +40,24 @@ use crate::resource_types::{Failure, ObservedSignals, stack_user};
 const TURN_PAUSE: Duration = Duration::from_millis(10);
 /// How long a stack with nothing to do stays awake.
 const REST_AFTER: Duration = Duration::from_secs(2);
+/// The same of one whose servers' agents ask: they do so every 10 to 30 seconds, and to wake it
+/// each time costs many times the answer.
+const POLLED_REST_AFTER: Duration = Duration::from_secs(45);
 /// How many streams are read at once when a stack wakes.
 const READS_AT_ONCE: usize = 16;
 
 /// What a stack's actor holds of others.
 #[derive(Default)]
 pub struct StackLinks {
-    nest: Nest,
+    pub(super) nest: Nest,
     /// The resource that was told something last.
     told_last: Option<Addr<Shell<Resource>>>,
     /// Who waits for the end of the action under way.
     pub(super) awaiting: Vec<oneshot::Sender<ChildEnd>>,
     deadline: Option<SpawnHandle>,
     rest: Option<SpawnHandle>,
+    /// Somebody asked for what agents ask again and again.
+    pub(super) is_polled: bool,
 }
 
 impl Inhabit for Stack {
@@ -175,10 +180,15 @@ impl Inhabit for Stack {
                 let services = shell.services.clone();
                 let machine = &shell.machine;
                 let (owner, id) = (machine.project_id.clone(), machine.id);
+                let traversal = machine.traversal.as_ref();
+                let trustor = traversal.map_or(&machine.trustor, |it| &it.trustor).clone();
                 let deletion = async move {
                     services.log.durable(at).await.ok()?;
                     let Some(cloud) = &services.cloud else { return Some(Ok(())) };
-                    let session = cloud.service_session();
+                    // In the cloud that the stack is in.
+                    let theirs = services.credentials.session(&services, &owner, &trustor).await;
+                    let session =
+                        theirs.map_or_else(|_| cloud.service_session(), |it| it.of_service());
                     let delete = |cloud: &Asks<'_>| {
                         stack_user::delete_project(cloud, project_id.as_str(), &owner, id)
                     };
@@ -216,14 +226,7 @@ impl Inhabit for Stack {
         if is_idle(shell) {
             shell.working.forget_definitions(&shell.machine);
             shell.working.forget_traversal();
-            // What is canceled may still be polled once by actix, and come due: work that was
-            // taken on meanwhile must not be left behind.
-            let leave_idle = |shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>| {
-                if is_idle(shell) {
-                    leave(shell, ctx);
-                }
-            };
-            shell.links.rest = Some(ctx.run_later(REST_AFTER, leave_idle));
+            rest_after(REST_AFTER, shell, ctx);
         }
     }
 }
@@ -233,6 +236,21 @@ impl Shell<Stack> {
     pub fn view(&self) -> StackView<'_> {
         StackView::of(&self.machine, &self.working)
     }
+}
+
+/// Lets the stack leave when it has been idle for so long.
+fn rest_after(pause: Duration, shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
+    // What is canceled may still be polled once by actix, and come due: work that was taken on
+    // meanwhile must not be left behind.
+    let leave_idle = |shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>| {
+        let is_polled = std::mem::take(&mut shell.links.is_polled);
+        match is_idle(shell) {
+            true if is_polled => rest_after(POLLED_REST_AFTER, shell, ctx),
+            true => leave(shell, ctx),
+            false => {}
+        }
+    };
+    shell.links.rest = Some(ctx.run_later(pause, leave_idle));
 }
 
 /// Whether nothing is at work and nobody waits.
@@ -333,7 +351,7 @@ fn child(
 }
 
 /// The same for others, who may send to it whenever they like.
-fn child_of_others(
+pub(super) fn child_of_others(
     shell: &Shell<Stack>,
     id: ResourceId,
     name: &ResourceName,
@@ -382,19 +400,6 @@ impl Handler<SignalsObservedBy> for Shell<Stack> {
 
     fn handle(&mut self, by: SignalsObservedBy, _ctx: &mut Context<Self>) -> Self::Result {
         MessageResult(self.view().signals_observed_by(&by.0, &Stack::knowledge(&self.services)))
-    }
-}
-
-/// Asks what the template makes of a resource's metadata by now; `None` while that is not known.
-#[derive(Message)]
-#[rtype(result = "Option<JsonMap>")]
-pub struct MetadataNow(pub ResourceName);
-
-impl Handler<MetadataNow> for Shell<Stack> {
-    type Result = Option<JsonMap>;
-
-    fn handle(&mut self, of: MetadataNow, _ctx: &mut Context<Self>) -> Self::Result {
-        self.view().metadata_now(&of.0, &Stack::knowledge(&self.services))
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::asks::{RequestContext, StackHead};
 use super::engine::Engine;
-use super::look::{ResourceNamed, ResourceOfUser};
+use super::look::ResourceOfUser;
 use super::resource::Resource;
 use super::shell::Inhabit;
 use crate::model::taint::plain;
@@ -48,9 +48,9 @@ impl Engine {
         if !is_theirs && !self.is_stack_user(caller) {
             return Ok(());
         }
-        if self.ask_of(head.id, || ResourceNamed(name.clone())).await?.is_some() {
-            let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
-            let user = self.look_at(head.id, name, user).await?.map(plain);
+        let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
+        if let Some(user) = self.look_for(head.id, name, user).await? {
+            let user = user.map(plain);
             if user.is_some_and(|user| user == *caller.user_id)
                 || self.is_admitted(head.id, &caller.user_id, name).await?
             {

@@ -16,7 +16,10 @@ use super::error::Fault;
 use super::front::{self, Auth};
 use crate::actors::Login;
 use crate::model::{Caller, ProjectId, Refusal, Secret};
-use crate::openstack::{AuthBackend, CloudError, NameAndPassword, ProjectNamed, SENT_TO_BACKEND};
+use crate::openstack::{
+    AuthBackend, CloudError, EntranceError, Identity, NameAndPassword, ProjectNamed,
+    SENT_TO_BACKEND,
+};
 
 /// The domain of a user who names none.
 const DEFAULT_DOMAIN: &str = "default";
@@ -63,7 +66,10 @@ async fn caller_of(
                 user_domain_id: header("x-user-domain-id").unwrap_or(DEFAULT_DOMAIN),
                 project: ProjectNamed::Id(&project),
             };
-            logged_in(state, headers, &given).await
+            let Some(cloud) = &state.cloud else { return Err(unauthorized(state)) };
+            let found = cloud.entered(header("x-auth-url"), &given).await;
+            let found = found.map_err(|error| turned_away(state, error))?;
+            Ok(with_login(state, headers, found).await)
         }
         Auth::Nothing { password } if header("x-auth-token").is_none() => {
             if is_of_a_page(headers) {
@@ -104,9 +110,30 @@ async fn logged_in(
     given: &NameAndPassword<'_>,
 ) -> Result<Authenticated, HttpResponse> {
     let Some(cloud) = &state.cloud else { return Err(unauthorized(state)) };
-    let (identity, token) = cloud.logged_in(given).await.map_err(|error| refused(state, error))?;
+    let found = cloud.logged_in(given).await.map_err(|error| refused(state, error))?;
+    Ok(with_login(state, headers, found).await)
+}
+
+async fn with_login(
+    state: &ApiState,
+    headers: &HeaderMap,
+    (identity, token): (Identity, Secret<String>),
+) -> Authenticated {
     let login = login(headers);
-    Ok(Authenticated { caller: known(state, identity.caller).await, token, login })
+    Authenticated { caller: known(state, identity.caller).await, token, login }
+}
+
+/// In Heat's words, whoever names no Keystone that he may name.
+fn turned_away(state: &ApiState, error: EntranceError) -> HttpResponse {
+    let message = error.to_string();
+    let error = match error {
+        EntranceError::Cloud(error) => return refused(state, error),
+        EntranceError::NotAllowed(_) => return unauthorized_for(challenge(state), &message),
+        EntranceError::Unnamed => {
+            json!({ "code": 400, "title": "Bad Request", "message": message })
+        }
+    };
+    HttpResponse::BadRequest().json(json!({ "error": error }))
 }
 
 /// Whose a request is by the word of the operator's own server.
@@ -169,10 +196,14 @@ pub(super) async fn known(state: &ApiState, mut caller: Arc<Caller>) -> Arc<Call
 }
 
 fn unauthorized(state: &ApiState) -> HttpResponse {
+    unauthorized_for(challenge(state), "The request you have made requires authentication.")
+}
+
+fn challenge(state: &ApiState) -> HttpResponseBuilder {
     let place = format!("Keystone uri=\"{}\"", state.settings.auth_url);
     let mut answer = HttpResponse::Unauthorized();
     answer.insert_header((WWW_AUTHENTICATE, place));
-    unauthorized_for(answer, "The request you have made requires authentication.")
+    answer
 }
 
 fn unauthorized_for(mut answer: HttpResponseBuilder, message: &str) -> HttpResponse {

@@ -15,6 +15,7 @@ mod health;
 mod metrics;
 mod openapi;
 mod past;
+mod query;
 mod reading;
 mod request;
 mod routes;

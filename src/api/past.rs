@@ -5,6 +5,7 @@ use actix_web::HttpRequest;
 use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
+use super::query::AT;
 use super::request::Params;
 use super::v1::{StackPath, State, any_stack};
 use crate::events::{Position, Then, When};
@@ -20,7 +21,7 @@ pub(super) async fn state_at(
     path: &StackPath,
 ) -> Result<State, Fault> {
     let params = Params::of(request);
-    let Some(text) = params.one("at") else { return Ok(state.clone()) };
+    let Some(text) = params.one(AT.name) else { return Ok(state.clone()) };
     let stack = any_stack(state, context, path).await?;
     let at = of_stack(state, &stack, text).await?;
     let views = state.views.at(&stack, at).await?;
@@ -44,7 +45,7 @@ pub(super) async fn position_at(
     state: &ApiState,
     params: &Params,
 ) -> Result<Option<Position>, Fault> {
-    match params.one("at") {
+    match params.one(AT.name) {
         Some(text) => Ok(Some(position(state, text).await?)),
         None => Ok(None),
     }

@@ -14,6 +14,7 @@ use super::ApiState;
 use super::context::{self, Context};
 use super::error::Fault;
 use super::front::{BODY_RATE_MIN, FrontSettings};
+use super::query::{AT, Declared, Kind, Param, SORT_DIR};
 use crate::model::sizes::{TAG, TAGS};
 use crate::model::{JsonMap, ProjectId};
 
@@ -217,17 +218,35 @@ fn is_json(request: &HttpRequest) -> bool {
     matches!(declared.to_ascii_lowercase().as_str(), "" | "text/plain" | "application/json")
 }
 
-/// The parameters of a query, in the order given.
-pub(super) struct Params(Vec<(String, String)>);
+/// The parameters of a query, in the order given. What the route does not declare is known by its
+/// name alone.
+pub(super) struct Params(Vec<Given>);
+
+struct Given {
+    name: String,
+    value: String,
+    /// `None`: the route does not read it.
+    kind: Option<Kind>,
+}
 
 impl Params {
     /// Reads the query of a request.
     pub(super) fn of(request: &HttpRequest) -> Self {
-        Self(url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect())
+        let pairs = url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned();
+        let declared = [Declared::of(request), &[AT]].concat();
+        Self::declared(pairs, &declared)
+    }
+
+    fn declared(pairs: impl IntoIterator<Item = (String, String)>, declared: &[Param]) -> Self {
+        let given = pairs.into_iter().map(|(name, value)| {
+            let param = declared.iter().find(|param| param.name == name);
+            Given { name, value, kind: param.map(|param| param.kind) }
+        });
+        Self(given.collect())
     }
 
     /// Takes the members of an object for parameters: texts, truth values, and lists of them.
-    pub(super) fn of_object(object: &JsonMap) -> Result<Self, Fault> {
+    pub(super) fn of_object(object: &JsonMap, declared: &[Param]) -> Result<Self, Fault> {
         let text = |name: &str, value: &Value| match value {
             Value::String(text) => Ok((name.to_owned(), text.clone())),
             Value::Bool(is_true) => Ok((name.to_owned(), is_true.to_string())),
@@ -244,42 +263,51 @@ impl Params {
                 value => pairs.push(text(name, value)?),
             }
         }
-        Ok(Self(pairs))
+        Ok(Self::declared(pairs, declared))
     }
 
-    /// The names that are given.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
+    /// The names of those that are not read.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|given| given.kind.is_none()).map(|given| given.name.as_str())
     }
 
     /// All of them.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0.iter().map(|given| (given.name.as_str(), given.value.as_str()))
+    }
+
+    /// The values of a parameter that is declared to be of a kind.
+    fn values(&self, name: &str, is_kind: fn(Kind) -> bool) -> impl Iterator<Item = &str> {
+        let of_name = self.0.iter().filter(move |given| given.name == name);
+        of_name.filter(move |it| it.kind.is_some_and(is_kind)).map(|given| given.value.as_str())
+    }
+
+    /// The first value; an empty one counts as not given.
+    fn first(&self, name: &str, is_kind: fn(Kind) -> bool) -> Option<&str> {
+        self.values(name, is_kind).next().filter(|value| !value.is_empty())
     }
 
     /// The value of a parameter; an empty one counts as not given.
     pub(super) fn one(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(given, _)| given == name)
-            .map(|(_, value)| value.as_str())
-            .filter(|value| !value.is_empty())
+        self.first(name, |kind| matches!(kind, Kind::Text | Kind::Choice(_)))
     }
 
     /// All values of a parameter that may be repeated.
     pub(super) fn all(&self, name: &str) -> Vec<String> {
-        let given = self.0.iter().filter(|(given, value)| given == name && !value.is_empty());
-        given.map(|(_, value)| value.clone()).collect()
+        let values = self.values(name, |kind| kind == Kind::Texts);
+        values.filter(|value| !value.is_empty()).map(str::to_owned).collect()
     }
 
     /// `true` or `false`, in any case.
     pub(super) fn boolean(&self, name: &str) -> Result<Option<bool>, Fault> {
-        self.one(name).map(|value| boolean(name, value)).transpose()
+        let given = self.first(name, |kind| kind == Kind::Boolean);
+        given.map(|value| boolean(name, value)).transpose()
     }
 
     /// A whole number from 0 on.
     pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Fault> {
-        self.one(name).map(|value| number(name, value)).transpose()
+        let given = self.first(name, |kind| kind == Kind::Number);
+        given.map(|value| number(name, value)).transpose()
     }
 
     /// A list with commas between its items.
@@ -289,7 +317,7 @@ impl Params {
 
     /// `asc` or `desc`.
     pub(super) fn descending(&self) -> Result<Option<bool>, Fault> {
-        match self.one("sort_dir") {
+        match self.one(SORT_DIR.name) {
             None => Ok(None),
             Some("asc") => Ok(Some(false)),
             Some("desc") => Ok(Some(true)),
@@ -345,6 +373,7 @@ pub(super) fn tags(text: &str) -> Result<Vec<String>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::query;
 
     fn refusal(body: &str, values: usize) -> Option<String> {
         read_object(body.as_bytes(), values).err().map(|fault| fault.to_string())
@@ -357,6 +386,17 @@ mod tests {
         assert_eq!(refusal(body, 4), None);
         let text = "RequestLimitExceeded: Request limit exceeded: The body has too many values.";
         assert_eq!(refusal(body, 3).as_deref(), Some(text));
+    }
+
+    #[test]
+    fn a_parameter_is_read_where_it_is_declared_and_as_it_is() {
+        let given = [("a", "1"), ("b", "2"), ("c", "3"), ("b", "4")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let params = Params::declared(given, &[query::number("a"), query::texts("b")]);
+        assert_eq!(params.number("a"), Ok(Some(1)));
+        assert_eq!((params.one("a"), params.one("b"), params.one("c")), (None, None, None));
+        assert_eq!(params.all("b"), ["2", "4"]);
+        assert_eq!(params.unknown().collect::<Vec<_>>(), ["c"]);
     }
 
     #[test]

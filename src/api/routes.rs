@@ -8,12 +8,13 @@ use actix_web::middleware::{Next, from_fn};
 use actix_web::{Error, HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
 
 use super::error::Fault;
+use super::query::{AT, Declared, Param};
 use super::request::Params;
 use super::v1::{
     actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
     software_deployments, stacks, templates, webhooks,
 };
-use super::{feed, versions};
+use super::{feed, selection, versions};
 
 /// Serves the routes of version 1, the same under each of its prefixes. Every known URL answers
 /// 405 to the verbs that it lacks.
@@ -26,10 +27,15 @@ pub(super) fn register(config: &mut web::ServiceConfig) {
 
 /// Every route of version 1: its verb, and its path below the version.
 pub fn routes() -> Vec<(&'static str, String)> {
+    described().into_iter().map(|(verb, path, _)| (verb, path)).collect()
+}
+
+/// Every route of version 1 with what it reads of its query.
+pub(super) fn described() -> Vec<(&'static str, String, Vec<Param>)> {
     let urls = v1().0.into_iter();
     urls.flat_map(|url| {
-        let path = url.path;
-        url.verbs.into_iter().map(move |(verb, _)| (verb, path.clone()))
+        let verbs: Vec<&'static str> = url.verbs.iter().map(|(verb, _)| *verb).collect();
+        verbs.into_iter().map(move |verb| (verb, url.path.clone(), url.reads_of(verb)))
     })
     .collect()
 }
@@ -40,6 +46,7 @@ struct Known {
     verbs: Vec<(&'static str, Route)>,
     /// Which of them take `?at=`: of a stack, whoever gives it must not get what is now.
     past: Past,
+    query: Declared,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,33 +73,45 @@ fn v1() -> Table {
     let stack = "/{project}/stacks/{name}/{id}";
     let under = |path: &str| format!("{stack}{path}");
     Table(Vec::new())
-        .service(known("/{project}/validate", [("POST", web::post().to(templates::validate))]))
-        .service(known("/{project}/resource_types", [get(resource_types::list)]))
+        .service(
+            known("/{project}/validate", [("POST", web::post().to(templates::validate))])
+                .reads("POST", templates::VALIDATE_QUERY),
+        )
+        .service(
+            known("/{project}/resource_types", [get(resource_types::list)])
+                .reads("GET", resource_types::LIST_QUERY),
+        )
         .service(known("/{project}/resource_types/{type}", [get(resource_types::show)]))
-        .service(known(
-            "/{project}/resource_types/{type}/template",
-            [get(resource_types::template)],
-        ))
+        .service(
+            known("/{project}/resource_types/{type}/template", [get(resource_types::template)])
+                .reads("GET", resource_types::TEMPLATE_QUERY),
+        )
         .service(known("/{project}/template_versions", [get(templates::versions)]))
-        .service(known(
-            "/{project}/template_versions/{version}/functions",
-            [get(templates::functions)],
-        ))
-        .service(known(
-            "/{project}/software_configs",
-            [get(software_configs::list), ("POST", web::post().to(software_configs::create))],
-        ))
+        .service(
+            known("/{project}/template_versions/{version}/functions", [get(templates::functions)])
+                .reads("GET", templates::FUNCTIONS_QUERY),
+        )
+        .service(
+            known(
+                "/{project}/software_configs",
+                [get(software_configs::list), ("POST", web::post().to(software_configs::create))],
+            )
+            .reads("GET", software_configs::LIST_QUERY),
+        )
         .service(known(
             "/{project}/software_configs/{config}",
             [get(software_configs::show), ("DELETE", web::delete().to(software_configs::delete))],
         ))
-        .service(known(
-            "/{project}/software_deployments",
-            [
-                get(software_deployments::list),
-                ("POST", web::post().to(software_deployments::create)),
-            ],
-        ))
+        .service(
+            known(
+                "/{project}/software_deployments",
+                [
+                    get(software_deployments::list),
+                    ("POST", web::post().to(software_deployments::create)),
+                ],
+            )
+            .reads("GET", software_deployments::LIST_QUERY),
+        )
         .service(known(
             "/{project}/software_deployments/metadata/{server}",
             [get(software_deployments::metadata)],
@@ -107,7 +126,12 @@ fn v1() -> Table {
         ))
         .service(known("/{project}/build_info", [get(services::build_info)]))
         .service(known("/{project}/services", [get(services::list)]))
-        .service(known("/{project}/feed", [get(feed::follow)]))
+        .service(
+            known("/{project}/feed", [get(feed::follow)])
+                .reads("GET", feed::QUERY)
+                .reads("GET", feed::OF_PROJECT)
+                .reads("GET", selection::FILTERS),
+        )
         .service(known(
             "/{project}/webhooks",
             [get(webhooks::list), ("POST", web::post().to(webhooks::create))],
@@ -121,6 +145,7 @@ fn v1() -> Table {
                 STACKS,
                 [get(stacks::list::index), ("POST", web::post().to(stacks::create::create))],
             )
+            .reads("GET", &stacks::list::reads())
             .at(Past::Reads),
         )
         .service(known("/{project}/stacks/{arn:arn:.*}", stack_by_one_name()).at(Past::Passes))
@@ -136,6 +161,7 @@ fn v1() -> Table {
                     ("DELETE", web::delete().to(stacks::delete::delete)),
                 ],
             )
+            .reads("GET", stacks::show::QUERY)
             .at(Past::Reads),
         )
         .service(known(&under("/template"), [get(stacks::definition::template)]).at(Past::Reads))
@@ -143,13 +169,17 @@ fn v1() -> Table {
             known(&under("/environment"), [get(stacks::definition::environment)]).at(Past::Reads),
         )
         .service(known(&under("/files"), [get(stacks::definition::files)]).at(Past::Reads))
-        .service(known(
-            &under("/preview"),
-            [
-                ("PUT", web::put().to(stacks::update::preview_replace)),
-                ("PATCH", web::patch().to(stacks::update::preview_patch)),
-            ],
-        ))
+        .service(
+            known(
+                &under("/preview"),
+                [
+                    ("PUT", web::put().to(stacks::update::preview_replace)),
+                    ("PATCH", web::patch().to(stacks::update::preview_patch)),
+                ],
+            )
+            .reads("PUT", stacks::update::PREVIEW_QUERY)
+            .reads("PATCH", stacks::update::PREVIEW_QUERY),
+        )
         .service(
             known(&under("/plan"), [("POST", web::post().to(stacks::plan::of_stack))])
                 .at(Past::Reads),
@@ -171,12 +201,17 @@ fn v1() -> Table {
             &under("/snapshots/{snapshot}/restore"),
             [("POST", web::post().to(snapshots::restore))],
         ))
-        .service(known(&under("/resources"), [get(resources::list)]).at(Past::Reads))
+        .service(
+            known(&under("/resources"), [get(resources::list)])
+                .reads("GET", resources::LIST_QUERY)
+                .at(Past::Reads),
+        )
         .service(
             known(
                 &under("/resources/{resource}"),
                 [get(resources::show), ("PATCH", web::patch().to(resources::mark))],
             )
+            .reads("GET", resources::SHOW_QUERY)
             .at(Past::Reads),
         )
         .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
@@ -186,16 +221,28 @@ fn v1() -> Table {
         ))
         .service(
             known(&under("/resources/{resource}/events"), [get(events::of_resource)])
+                .reads("GET", events::LIST_QUERY)
                 .at(Past::Reads),
         )
         .service(
             known(&under("/resources/{resource}/events/{event}"), [get(events::show)])
                 .at(Past::Reads),
         )
-        .service(known(&under("/events"), [get(events::of_stack)]).at(Past::Reads))
-        .service(known(&under("/feed"), [get(feed::follow_stack)]))
+        .service(
+            known(&under("/events"), [get(events::of_stack)])
+                .reads("GET", events::LIST_QUERY)
+                .at(Past::Reads),
+        )
+        .service(
+            known(&under("/feed"), [get(feed::follow_stack)])
+                .reads("GET", feed::QUERY)
+                .reads("GET", selection::FILTERS),
+        )
         .service(known(&under("/drift"), [get(stacks::drift::show)]))
-        .service(known(&under("/history"), [get(stacks::history::history)]))
+        .service(
+            known(&under("/history"), [get(stacks::history::history)])
+                .reads("GET", stacks::history::QUERY),
+        )
         .service(known(&under("/history/bundle"), [get(stacks::bundle::show)]))
 }
 
@@ -221,12 +268,32 @@ where
 
 fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Known {
     let past = if path.starts_with(STACKS) { Past::Unknown } else { Past::Passes };
-    Known { path: path.to_owned(), verbs: verbs.into(), past }
+    Known { path: path.to_owned(), verbs: verbs.into(), past, query: Declared::default() }
 }
 
 impl Known {
     fn at(self, past: Past) -> Self {
         Self { past, ..self }
+    }
+
+    /// Says what a verb reads of the query.
+    fn reads(mut self, verb: &'static str, params: &[Param]) -> Self {
+        self.query.add(verb, params);
+        self
+    }
+
+    /// All that a verb reads of the query.
+    fn reads_of(&self, verb: &str) -> Vec<Param> {
+        let mut reads = self.query.by(verb).to_vec();
+        let is_read = match self.past {
+            Past::Reads => verb == "GET" || is_plan(&self.path),
+            Past::Passes => self.path.starts_with(STACKS),
+            Past::Unknown => false,
+        };
+        if is_read {
+            reads.push(AT);
+        }
+        reads
     }
 
     fn service(self) -> impl HttpServiceFactory + 'static {
@@ -237,7 +304,7 @@ impl Known {
     fn resource(self) -> Resource {
         let allowed: Vec<&str> = self.verbs.iter().map(|(verb, _)| *verb).collect();
         let allowed = allowed.join(",");
-        let mut resource = web::resource(self.path);
+        let mut resource = web::resource(self.path).app_data(self.query);
         for (_, route) in self.verbs {
             resource = resource.route(route);
         }
@@ -255,15 +322,19 @@ async fn refuse_past(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     // A plan is asked for like a command.
-    let is_plan = request.method() == Method::POST && request.path().ends_with("/plan");
-    let reads = request.method().is_safe() || is_plan;
+    let plans = request.method() == Method::POST && is_plan(request.path());
+    let reads = request.method().is_safe() || plans;
     let takes = past == Past::Passes || (past == Past::Reads && reads);
-    if takes || Params::of(request.request()).one("at").is_none() {
+    if takes || Params::of(request.request()).one(AT.name).is_none() {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }
     let text = "'at' is for reading what has been: this knows nothing of another moment.";
     let refused = Fault::bad_request(text.to_owned()).error_response();
     Ok(request.into_response(refused))
+}
+
+fn is_plan(path: &str) -> bool {
+    path.ends_with("/plan")
 }
 
 fn refused_verb(request: &HttpRequest, allowed: &str) -> HttpResponse {

@@ -2,13 +2,23 @@
 
 use super::ApiState;
 use super::error::Fault;
+use super::query::{Param, boolean, texts};
 use super::request::Params;
 use crate::model::{NamedStack, ProjectId, Selection};
 use crate::projections::StackRow;
 
-/// The names of the filters.
-pub(super) const FILTERS: [&str; 7] =
-    ["stack", "nested", "resource", "type", "action", "status", "caller"];
+/// The filters.
+pub(super) const FILTERS: &[Param] = &[
+    boolean("nested"),
+    texts("resource"),
+    texts("type"),
+    texts("action"),
+    texts("status"),
+    texts("caller"),
+];
+
+/// What is a filter, too, where the path names no stack.
+pub(super) const STACK: Param = texts("stack");
 
 /// The values that one filter has at most.
 const VALUES_MAX: usize = 100;
@@ -34,7 +44,7 @@ pub(super) async fn read(
     match of_path {
         Some(stack) => stacks.push(named(&stack)),
         None => {
-            for stack in all("stack")? {
+            for stack in all(STACK.name)? {
                 let found = state.views.find_even_deleted(project.clone(), stack.clone()).await?;
                 stacks.push(named(&found.ok_or_else(|| Fault::no_stack(&stack))?));
             }

@@ -102,6 +102,9 @@ impl StackUsers {
     }
 }
 
+/// The project of service users, where none is named.
+const SERVICE_PROJECT: &str = "service";
+
 /// The groups that may hold the service user's credentials, the first that does being used.
 const CREDENTIAL_GROUPS: [&str; 2] = ["keystone_authtoken", "trustee"];
 
@@ -142,10 +145,36 @@ impl ServiceCredentials {
             auth_url,
             username: needed("username")?,
             password: Secret::new(needed("password")?),
-            project_name: text("project_name").unwrap_or_else(|| "service".to_owned()),
+            project_name: text("project_name").unwrap_or_else(|| SERVICE_PROJECT.to_owned()),
             user_domain: domain("user"),
             project_domain: domain("project"),
         }))
+    }
+
+    /// The same out of one group, for another cloud.
+    pub(super) fn of_group(
+        layers: &Layers,
+        group: &str,
+    ) -> Result<ServiceCredentials, ConfigError> {
+        let text = |name: &str| layers.text(group, name);
+        let missing = |name: &str| ConfigError::Missing {
+            name: format!("[{group}] {name}"),
+            why: "the cloud is asked by a user of its own whose a signed request is",
+        };
+        let needed = |name: &str| text(name).ok_or_else(|| missing(name));
+        let domain = |kind: &str| {
+            let id = text(&format!("{kind}_domain_id")).map(Domain::Id);
+            id.or(text(&format!("{kind}_domain_name")).map(Domain::Name))
+        };
+        let auth_url: Option<Url> = layers.parsed(group, "auth_url", "a URL")?;
+        Ok(ServiceCredentials {
+            auth_url: auth_url.ok_or_else(|| missing("auth_url"))?,
+            username: needed("username")?,
+            password: Secret::new(needed("password")?),
+            project_name: text("project_name").unwrap_or_else(|| SERVICE_PROJECT.to_owned()),
+            user_domain: domain("user"),
+            project_domain: domain("project"),
+        })
     }
 }
 

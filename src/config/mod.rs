@@ -16,6 +16,7 @@ mod manager;
 mod notifications;
 mod policy;
 mod sandbox;
+mod signers;
 mod terminal;
 mod transport_url;
 mod type_defaults;
@@ -41,6 +42,7 @@ pub use manager::{notify_socket, watchdog};
 pub use notifications::{NotificationDriver, Notifications};
 pub use policy::PolicyOptions;
 pub use sandbox::{SandboxDelays, sandbox_password};
+pub use signers::SigningCloud;
 pub use terminal::{colors_refused, is_dumb_terminal};
 pub use type_defaults::TypeDefault;
 
@@ -128,6 +130,10 @@ pub struct Settings {
     /// The service user and its Keystone, where the cloud is a real one.
     pub service: Option<ServiceCredentials>,
     pub clients: ClientSettings,
+    /// The clouds whose users sign requests, where there are several.
+    pub signers: Option<Vec<SigningCloud>>,
+    /// The Keystones of which a caller who comes with a password has to name one.
+    pub entrances: Option<Vec<String>>,
     /// Where stacks have users of their own; the sandbox has a place for them.
     pub stack_users: Option<StackUsers>,
     pub limits: Limits,
@@ -262,6 +268,8 @@ impl Settings {
             policy: PolicyOptions::from_layers(layers)?,
             cloud,
             clients: ClientSettings::from_layers(layers)?,
+            signers: signers::from_layers(layers)?,
+            entrances: signers::entrances(layers)?,
             front: Front::from_layers(layers)?,
             stack_users: StackUsers::from_layers(layers)?,
             plugin_dirs: layers

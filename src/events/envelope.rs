@@ -13,7 +13,8 @@ use crate::model::{
 };
 
 /// The stream of one entity: `project-{id}`, `stack-{uuid}`, `resource-{uuid}`, `config-{uuid}`,
-/// `deployment-{uuid}`, `alarm-{uuid}`, `metrics-{uuid}`, `outlet-{name}`, `purge-log`.
+/// `deployment-{uuid}`, `alarm-{uuid}`, `metrics-{uuid}`, `outlet-{name}`, `purge-log`,
+/// `server-writer`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(pub Arc<str>);

@@ -43,8 +43,8 @@ pub struct TrustGranted {
     pub roles: Vec<String>,
 }
 
-/// A trust was given back to Keystone: the project's last stack is gone, or a newer trust has taken
-/// its place.
+/// A trust was given back to Keystone, or the key of the password that did its work destroyed: the
+/// project's last stack is gone, or a newer trust has taken its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrustReturned {
     pub user_id: String,

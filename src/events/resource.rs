@@ -156,7 +156,8 @@ pub struct CallIntended {
 }
 
 /// What was answered to the asks of a beat. With these the type's program comes again to the
-/// outcome that the event after this one records.
+/// outcome that the event after this one records. At most 64 answers of 64 KiB are kept, and no
+/// tokens; nothing is of looks that led to nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswersKept {
     /// Whether the beat looked for what an earlier call may have done.
@@ -222,7 +223,8 @@ pub struct AttributesObserved {
     pub attributes: JsonMap,
 }
 
-/// What there is in the cloud is not what is on record; the status stays.
+/// An update that looks first, or a check, found in the cloud something else than what is on record;
+/// the status stays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RealityObserved {
     pub traversal: TraversalId,
@@ -270,7 +272,8 @@ pub struct UpdateRefused {
     pub reason: String,
 }
 
-/// A signal came that asks for calls; they are made until `SignalHandled` says how they ended.
+/// A signal came that asks for calls, or for another size of a group; they are made until
+/// `SignalHandled` says how they ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SignalTaken {
     pub signal: CommandId,

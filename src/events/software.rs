@@ -54,7 +54,7 @@ pub struct ConfigDeleted {
     pub config_id: ConfigId,
 }
 
-/// The deployment exists from here on.
+/// The deployment exists from here on: a configuration is on its way to a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentCreated {
     pub deployment_id: DeploymentId,

@@ -252,7 +252,7 @@ pub struct TraversalSettled {
 }
 
 /// The outputs have other values than before, though no traversal has led to that: a resource that they
-/// read has changed by itself, by a signal say.
+/// read has changed by itself, by a signal say, or ended after its stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputsChanged {
     pub outputs: Vec<OutputResolved>,
@@ -264,7 +264,7 @@ pub struct UserProjectMade {
     pub project_id: ProjectId,
 }
 
-/// That project is gone.
+/// That project is gone: the stack is being deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserProjectDeleted {
     pub project_id: ProjectId,
@@ -350,7 +350,8 @@ pub struct SnapshotDeletionSettled {
     pub reason: String,
 }
 
-/// A look that the stack's schedule asked for was taken.
+/// A look at the cloud that the stack's schedule asked for was taken. It changes nothing that `If-Match`
+/// or a plan goes by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftLooked {
     /// How many resources are in the cloud as they are on record.

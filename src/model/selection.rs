@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ProjectId, StackId};
 
+/// Which events are wanted; a filter that is empty takes all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Selection {

@@ -1,6 +1,8 @@
 //! The cloud as this process knows it: one pooled client, Hearth's own credentials, the limits,
 //! and what was learned of tokens, trusts and versions.
 
+mod others;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +28,9 @@ use crate::clock::Clock;
 use crate::metrics::{Measured, Page};
 use crate::model::{AllowedTarget, ProjectId, Secret};
 use crate::traces::Tracer;
+
+pub(super) use others::Other;
+use others::Others;
 
 /// What an operator says of the cloud.
 #[derive(Clone, Debug)]
@@ -60,6 +65,10 @@ pub struct CloudSettings {
     /// Where other clouds may be beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
     pub cfn_places: CfnPlaces,
+    /// The clouds, by their names, whose users sign requests, where it is not this one alone.
+    pub signers: Option<Vec<(String, CloudSettings)>>,
+    /// The Keystones of which a caller who comes with a password has to name one.
+    pub entrances: Option<Vec<String>>,
     /// Who is told of each call.
     pub tracer: Tracer,
 }
@@ -115,6 +124,8 @@ impl CloudSettings {
             limits: CloudLimits::default(),
             fetch_allow: Vec::new(),
             cfn_places: CfnPlaces::default(),
+            signers: None,
+            entrances: None,
             tracer: Tracer::default(),
         }
     }
@@ -142,6 +153,7 @@ struct Inner {
     endpoint_overrides: BTreeMap<Service, String>,
     user_domain: Option<domain_known::Known>,
     cfn_places: CfnPlaces,
+    others: Others,
     validations: Validations,
     /// Signed requests that Keystone has vouched for.
     signatures: Validations,
@@ -162,6 +174,7 @@ impl Inner {
             endpoint_overrides: BTreeMap::new(),
             user_domain: None,
             cfn_places: CfnPlaces::default(),
+            others: Others::default(),
             validations: Validations::default(),
             signatures: Validations::default(),
             passwords: Validations::default(),
@@ -190,6 +203,7 @@ struct Versions {
 impl Cloud {
     /// Prepares the client; nothing is asked of the cloud yet.
     pub fn new(settings: CloudSettings, clock: Arc<dyn Clock>) -> Result<Cloud, CloudError> {
+        let others = Others::of(&settings, &clock)?;
         let service = Credentials::Password {
             username: settings.username,
             password: settings.password,
@@ -225,6 +239,7 @@ impl Cloud {
         inner.token_cache_time = token_cache_time;
         inner.user_domain = settings.stack_users.map(Into::into);
         inner.cfn_places = settings.cfn_places;
+        inner.others = others;
         Ok(Cloud { inner: Arc::new(inner) })
     }
 
@@ -361,6 +376,10 @@ impl Cloud {
 
     pub(super) fn passwords(&self) -> &Validations {
         &self.inner.passwords
+    }
+
+    pub(super) fn others(&self) -> &Others {
+        &self.inner.others
     }
 
     pub(super) fn signatures(&self) -> &Validations {

@@ -39,6 +39,7 @@ pub use keystone::domain_known::UserDomainSettings;
 pub use keystone::ec2::{SignatureError, SignedRequest};
 pub use keystone::given::Given;
 pub use keystone::password::{NameAndPassword, ProjectNamed};
+pub use keystone::several::{EntranceError, Home};
 pub use keystone::user_domain::UserDomain;
 pub use keystone::validate::Identity;
 pub use limits::CloudLimits;

@@ -96,6 +96,12 @@ impl Session {
         Ok(Arc::clone(&bound.login.token(&bound.cloud).await?.caller))
     }
 
+    /// A session of Hearth's own user in the same cloud.
+    #[must_use]
+    pub fn of_service(&self) -> Session {
+        self.bound.as_ref().map_or_else(Session::detached, |bound| bound.cloud.service_session())
+    }
+
     /// The project that the calls are made in.
     pub async fn project_id(&self) -> Result<ProjectId, CloudError> {
         Ok(self.caller().await?.project_id.clone())
@@ -208,13 +214,15 @@ impl Cloud {
 
     /// A session with a token that somebody sent, while his request lasts.
     pub fn session_for_token(&self, token: &Secret<String>, project: &ProjectId) -> Session {
-        let (token, project) = (token.clone(), project.clone());
-        self.session(Credentials::Token { token, project })
+        let home = self.home_of(token);
+        let (token, project) = (home.secret, project.clone());
+        home.cloud.session(Credentials::Token { token, project })
     }
 
     /// A session in a user's name by his trust.
     pub fn session_for_trust(&self, trust: &Secret<String>, project: &ProjectId) -> Session {
-        Session::new(self.clone(), self.trust_login(trust, project))
+        let home = self.home_of(trust);
+        Session::new(home.cloud.clone(), home.cloud.trust_login(&home.secret, project))
     }
 }
 

@@ -5,6 +5,7 @@
 //! no other; the outlet's place goes no further than what all have been told.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -23,8 +24,8 @@ use crate::projections::ViewError;
 
 /// How many events are read at a time.
 const PAGE: usize = 256;
-/// How much of the log is passed without a word before that goes on record.
-const PASSED_MAX: u64 = 10_000;
+/// How many events are passed without a word before that goes on record.
+const PASSED_MAX: usize = 10_000;
 /// While so many servers are being told, no more of the log is read. How many calls are out at once
 /// is bounded for each service of the cloud.
 const SERVERS_MAX: usize = 1_024;
@@ -34,49 +35,54 @@ const TRIED_MAX_SECS: i64 = 600;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 pub(super) async fn follow(parts: &OutletParts, place: &mut Place) -> Result<(), Broken> {
+    let filter = Filter { kinds: vec!["resource", "deployment"] };
+    let mut events = parts.log.subscribe(place.reached, filter).ready_chunks(PAGE);
     let mut due = Due::new(parts);
-    let (mut read, mut recorded, mut told) = (place.reached, place.reached, 0);
+    let (mut read, mut passed, mut told) = (place.reached, 0, 0);
     loop {
-        let (next, has_room) = (Position(read.0 + 1), due.has_room());
+        let has_room = due.has_room();
         let step = async {
             tokio::select! {
-                told = due.one_told() => told.map(|()| 1),
-                seen = parts.views.after(next), if has_room => Ok(seen.map(|()| 0)?),
+                told = due.one_told() => told.map(|()| None),
+                page = events.next(), if has_room => Ok(Some(page)),
             }
         };
-        told += place.awaits(step).await??;
-        if due.has_room() && parts.views.position() > read {
-            read = look_for(parts, &mut due, read).await?;
+        match place.awaits(step).await?? {
+            None => told += 1,
+            Some(None) => return Ok(()),
+            Some(Some(page)) => {
+                let page = page.into_iter().collect::<Result<Vec<_>, _>>()?;
+                read = page.last().map_or(read, |last| last.position);
+                passed += page.len();
+                look_through(parts, &mut due, &page).await?;
+            }
         }
         let reached = due.reached(read);
         if reached > place.reached {
             place.move_to(reached, std::mem::take(&mut told)).await?;
         }
-        if reached.0 - recorded.0 > PASSED_MAX {
+        if passed > PASSED_MAX {
             place.move_to(reached, 1).await?;
             place.record().await?;
-            recorded = reached;
+            passed = 0;
         }
     }
 }
 
-/// Looks through a page of the log for servers that are to be told something, and gives its end.
-async fn look_for(
+/// Looks through some events for servers that are to be told something.
+async fn look_through(
     parts: &OutletParts,
     due: &mut Due<'_>,
-    read: Position,
-) -> Result<Position, Broken> {
-    let filter = Filter { kinds: vec!["resource", "deployment"] };
-    let seen = parts.views.position();
-    let events = parts.log.read_all(read, &filter, PAGE).await?;
-    let last = events.last().map_or(seen, |event| event.position);
-    parts.views.after(last).await?;
-    for event in &events {
+    events: &[Arc<RecordedEvent>],
+) -> Result<(), Broken> {
+    let Some(last) = events.last() else { return Ok(()) };
+    parts.views.after(last.position).await?;
+    for event in events {
         for server in told_anew(parts, event).await? {
             due.add(server, event.position);
         }
     }
-    Ok(if events.len() < PAGE { last.max(seen) } else { last })
+    Ok(())
 }
 
 /// A server by its stack and the name of its resource.

@@ -24,7 +24,7 @@ use crate::model::WebhookId;
 use crate::projections::{TOLD_KINDS, WebhookRow, event_shown};
 
 /// How much of the log is passed without a word before that goes on record.
-const PASSED_MAX: u64 = 10_000;
+const PASSED_MAX: usize = 10_000;
 /// The pauses between tries: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(300));
 
@@ -149,7 +149,7 @@ pub(super) async fn follow(
     measures: &Measures,
     place: &mut Place,
 ) -> Result<(), Broken> {
-    let mut recorded = place.reached;
+    let mut passed = 0;
     let filter = Filter { kinds: TOLD_KINDS.to_vec() };
     let mut events = parts.log.subscribe(place.reached, filter);
     while let Some(event) = place.awaits(events.next()).await? {
@@ -159,10 +159,11 @@ pub(super) async fn follow(
             return Ok(());
         }
         place.move_to(event.position, usize::from(is_told)).await?;
-        if event.position.0 - recorded.0 > PASSED_MAX {
+        passed += 1;
+        if passed > PASSED_MAX {
             place.move_to(event.position, 1).await?;
             place.record().await?;
-            recorded = event.position;
+            passed = 0;
         }
     }
     Ok(())

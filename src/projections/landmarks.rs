@@ -14,11 +14,12 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::columns::{bytes, position, stored, uuid};
+use crate::events::log::EventLog;
 use crate::events::{Position, RecordedEvent, StreamId};
 use crate::model::{ProjectId, StackId, Status};
 
-/// How many positions a block has. A change moves the schema's version.
-const BLOCK_POSITIONS: u64 = 256;
+/// About how many events a block has. A change moves the schema's version.
+const BLOCK_EVENTS: u64 = 256;
 
 /// How many streams' owners the writer remembers.
 const OWNERS_MAX: usize = 4_096;
@@ -99,8 +100,9 @@ impl Told {
 }
 
 /// Collects landmarks as events come, and writes them.
-#[derive(Default)]
 pub(super) struct Writer {
+    /// How many positions a block has.
+    width: u64,
     block: i64,
     /// What is noted of the block already.
     noted: HashSet<i64>,
@@ -116,6 +118,12 @@ struct Owner {
 }
 
 impl Writer {
+    /// For the views of a log.
+    pub(super) fn of(log: &dyn EventLog) -> Self {
+        let (noted, owners) = (HashSet::new(), HashMap::new());
+        Self { width: width(log), block: 0, noted, unwritten: Vec::new(), owners }
+    }
+
     /// Notes an event that the other views have taken in; whose it is, where a feed carries it.
     pub(super) fn note(
         &mut self,
@@ -138,7 +146,7 @@ impl Writer {
             keys.push(Landmark::Caller(&caller.user_id).key());
             keys.push(Landmark::Caller(&caller.user_name).key());
         }
-        let block = block_of(event.position);
+        let block = block_of(event.position, self.width);
         if self.block != block {
             self.block = block;
             self.noted.clear();
@@ -193,13 +201,19 @@ fn owner(db: &Connection, stream: &StreamId) -> rusqlite::Result<Option<Owner>> 
     found.optional()
 }
 
-fn block_of(position: Position) -> i64 {
-    stored(Position(position.0 / BLOCK_POSITIONS))
+fn block_of(position: Position, width: u64) -> i64 {
+    stored(Position(position.0 / width))
+}
+
+/// How many positions a block of a log has.
+pub(super) fn width(log: &dyn EventLog) -> u64 {
+    BLOCK_EVENTS * log.spacing()
 }
 
 /// The next blocks that have something after a position.
 pub(super) fn blocks(
     db: &Connection,
+    width: u64,
     search: &Search,
     after: Position,
     limit: usize,
@@ -211,7 +225,7 @@ pub(super) fn blocks(
         marks(first)
     );
     let mut values: Vec<Sql> = first.iter().copied().map(Sql::Integer).collect();
-    values.push(Sql::Integer(block_of(Position(after.0.saturating_add(1)))));
+    values.push(Sql::Integer(block_of(Position(after.0.saturating_add(1)), width)));
     for group in others {
         sql.push_str(&format!(
             " AND EXISTS (SELECT 1 FROM landmarks o WHERE o.key IN ({}) \
@@ -224,8 +238,8 @@ pub(super) fn blocks(
     values.push(Sql::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
     db.prepare_cached(&sql)?
         .query_map(params_from_iter(values), |row| {
-            let from = position(row, 0)?.0 * BLOCK_POSITIONS;
-            Ok(from..=from + BLOCK_POSITIONS - 1)
+            let from = position(row, 0)?.0 * width;
+            Ok(from..=from + width - 1)
         })?
         .collect()
 }
@@ -251,7 +265,7 @@ mod tests {
             let mut search = Search::default();
             search.one_of([Landmark::Resource("net")]);
             search.one_of(statuses.iter().map(|word| Landmark::Status(word)));
-            blocks(&db, &search, Position(after), limit).unwrap()
+            blocks(&db, 256, &search, Position(after), limit).unwrap()
         };
         assert_eq!(found(&["FAILED"], 0, 10), [512..=767]);
         assert_eq!(found(&["FAILED", "COMPLETE"], 0, 10), [512..=767, 1792..=2047]);

@@ -57,7 +57,7 @@ pub async fn refold(
     let mut fresh = place.open_to_write()?;
     store::create(&mut fresh)?;
     let (mut events, mut after, mut has_purged) = (0, Position(0), false);
-    let mut landmarks = landmarks::Writer::default();
+    let mut landmarks = landmarks::Writer::of(log);
     while after < end {
         let page = log.read_all(after, &Filter::default(), PAGE_EVENTS).await?;
         let Some(last) = page.last() else { break };

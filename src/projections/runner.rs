@@ -156,8 +156,8 @@ async fn run(
     passed: &watch::Sender<Position>,
 ) -> Result<(), ViewError> {
     // A former process may have ended between a purge and this.
-    let mut writer =
-        Writer { db, landmarks: landmarks::Writer::default(), has_spare: true, passed };
+    let landmarks = landmarks::Writer::of(log.as_ref());
+    let mut writer = Writer { db, landmarks, has_spare: true, passed };
     let reached = writer.catch_up(from.position, &log).await?;
     writer.follow(reached, log.as_ref()).await
 }

@@ -328,7 +328,8 @@ impl Views {
         search: &Search,
         after: Position,
     ) -> Result<Vec<RangeInclusive<u64>>, ViewError> {
-        self.read(|db| landmarks::blocks(db, search, after, BLOCKS_MAX))
+        let width = landmarks::width(self.inner.log.as_ref());
+        self.read(|db| landmarks::blocks(db, width, search, after, BLOCKS_MAX))
     }
 
     /// Events after a position that are to be sent to sinks, oldest first.

@@ -31,6 +31,11 @@ from audit import Audit
 from processes import COMMAND_WITHIN_SECS, Client, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Programs of their own, which are played as the journeys are, and by which Python.
+PROGRAMS = {name: sys.executable for name in ('openapi', 'sdks', 'cfn', 'watch', 'readme')}
+PROGRAMS['agents'] = pathlib.Path(sys.prefix) / 'agents' / 'bin' / 'python'
+# What takes longest comes first.
+LONGEST = ('cloud', 'cancel')
 PROMPTS = ('$ ', '(openstack) ', '! ')
 AWAIT_SECS = 30
 AWAIT_EVERY_SECS = 0.2
@@ -236,23 +241,39 @@ def name_of(path):
     return path.parent.name if path.name == 'journey.txt' else path.stem
 
 
+def program(binary, name):
+    """Runs a program of this directory; 1 where it failed."""
+    ran = subprocess.run(
+        [PROGRAMS[name], HERE / f'{name}.py', binary], text=True, errors='replace',
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(ran.stdout, end='', flush=True)
+    return int(ran.returncode != 0)
+
+
 def main():
     binary, names = sys.argv[1], sys.argv[2:]
     rewrite = os.environ.get('UPDATE_GOLDEN') == '1'
+    journeys = [*HERE.glob('teams/*/journey.txt'), *HERE.glob('journeys/*.txt')]
+    journeys = {name_of(path): path for path in journeys}
 
-    def timed(path):
+    def timed(name):
         start = time.monotonic()
-        wrong = journey(binary, path, rewrite)
-        verdict = 'ok' if not wrong else f'{wrong} steps differ'
-        print(f'{name_of(path)}: {verdict} ({time.monotonic() - start:.0f} s)', flush=True)
+        if name in PROGRAMS:
+            wrong, verdict = program(binary, name), 'failed'
+        else:
+            wrong = journey(binary, journeys[name], rewrite)
+            verdict = f'{wrong} steps differ'
+        verdict = verdict if wrong else 'ok'
+        print(f'{name}: {verdict} ({time.monotonic() - start:.0f} s)', flush=True)
         return wrong
 
-    # The lives of teams are the longest.
-    paths = [*sorted(HERE.glob('teams/*/journey.txt')), *sorted(HERE.glob('journeys/*.txt'))]
-    paths = [path for path in paths if not names or name_of(path) in names]
-    # Each has a server of its own, and a client spends its time starting.
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        failed = sum(pool.map(timed, paths))
+    every = [*LONGEST, *PROGRAMS, *sorted(journeys)]
+    if unknown := set(names).difference(every):
+        sys.exit(f'no journey is named {", ".join(sorted(unknown))}')
+    names = [name for name in dict.fromkeys(every) if not names or name in names]
+    # Each has a server of its own, and waits now and then.
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() + 1) as pool:
+        failed = sum(pool.map(timed, names))
     sys.exit(1 if failed and not rewrite else 0)
 
 

@@ -136,6 +136,14 @@ impl Database {
         }
     }
 
+    /// How an administrator's tools reach the first server, in their own file of settings.
+    pub(crate) fn client_settings(&self) -> String {
+        let opts = Opts::from_url(&self.hosts()[0]).unwrap();
+        let (host, port) = (opts.ip_or_hostname(), opts.tcp_port());
+        let (user, password) = (opts.user().unwrap_or(""), opts.pass().unwrap_or(""));
+        format!("[client]\nhost = {host}\nport = {port}\nuser = {user}\npassword = {password}\n")
+    }
+
     /// Each server, as an administrator reaches it.
     fn hosts(&self) -> Vec<String> {
         let (login, hosts) = self.server.rsplit_once('@').unwrap();

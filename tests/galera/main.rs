@@ -5,18 +5,33 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
+#[path = "../it/serve/pages/bench.rs"]
+#[expect(dead_code, reason = "some of it is the other suite's")]
+mod bench;
 #[path = "../it/log_contract/cases.rs"]
 #[macro_use]
 mod cases;
 mod database;
+#[path = "../it/serve/desk.rs"]
+#[expect(dead_code, reason = "some of it is the other suite's")]
+mod desk;
 #[path = "../it/support/eventstore/mod.rs"]
 #[expect(dead_code, reason = "faults are the other suite's")]
 mod eventstore;
 mod faults;
+#[path = "../it/serve/followed.rs"]
+mod followed;
 #[path = "../it/log_contract/followers.rs"]
 mod followers;
 mod moved;
+mod page;
+#[path = "../it/serve/process.rs"]
+#[expect(dead_code, reason = "some of it is the other suite's")]
+mod process;
+mod readers;
 mod servers;
+#[path = "../it/serve/pages/shown.rs"]
+mod shown;
 
 use std::sync::Arc;
 

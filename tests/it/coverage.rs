@@ -1,34 +1,11 @@
-//! Documents say what the code does: every event and resource type is named, and every command
-//! that is shown is one that the command line takes.
+//! Documents say what the code does: every resource type is named, and every command that is shown
+//! is one that the command line takes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hearth::config::{OptionDefault, known_options};
-use hearth::events::{
-    ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent, ResourceEvent,
-    ServerEvent, StackEvent,
-};
 use hearth::resource_types::Registry;
-
-#[test]
-fn every_event_is_explained_with_its_version() {
-    let page = include_str!("../../docs/events.md");
-    let kinds = [
-        ProjectEvent::TYPES,
-        StackEvent::TYPES,
-        ResourceEvent::TYPES,
-        ConfigEvent::TYPES,
-        DeploymentEvent::TYPES,
-        OutletEvent::TYPES,
-        PurgeEvent::TYPES,
-        ServerEvent::TYPES,
-    ];
-    for (name, version) in kinds.into_iter().flatten() {
-        let row = format!("| `{name}` | {version} |");
-        assert!(page.contains(&row), "docs/events.md has no row that begins with {row}");
-    }
-}
 
 #[test]
 fn every_resource_type_that_can_be_made_is_in_the_page_on_compatibility() {

@@ -5,6 +5,9 @@
 //! beats are decided as everywhere (`actors::nested`); only who asks whom is played here (`child`).
 //! In another share the types are real ones, in a sandbox (`real`).
 //!
+//! Another node reads along, late and by parts of groups, and a writer's first look may be behind
+//! (`reader`).
+//!
 //! At every event the tables of transitions hold and the fold of the log is what lives; every
 //! command that was taken ends; a stack at rest is what its revision says, one object each and one
 //! child stack for each resource that has one; a deleted one leaves nothing. `SIMULATION_SEED` plays
@@ -30,10 +33,12 @@ mod leftovers;
 mod live;
 mod log;
 mod meddle;
+mod outlets;
 mod plans;
 mod play;
 mod policy;
 mod present;
+mod reader;
 mod real;
 mod rules;
 mod run;
@@ -98,6 +103,9 @@ fn whatever_happens_every_command_ends_and_reality_is_what_the_revision_says() {
     println!(
         "{complete} plans were compared with traversals to their end, {broken_off} with others"
     );
+    let [cut, refused] = reader::met();
+    println!("{cut} looks of another node ended within a group, {refused} writers were behind");
+    assert!(seeds.len() < 100 || cut.min(refused) > seeds.len() / 10, "{cut} and {refused}");
     let few = seeds.len() >= 100 && (complete < seeds.len() / 5 || broken_off < seeds.len() / 100);
     assert!(!few, "of {} lives, {complete} and {broken_off} plans were compared", seeds.len());
 }

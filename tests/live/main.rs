@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
+mod amazon;
 mod bus;
 mod commands;
 mod federated;
@@ -13,6 +14,8 @@ mod resized;
 mod runner;
 mod scopes;
 mod served;
+#[path = "../it/cfn/signer.rs"]
+mod signer;
 mod story;
 mod walk;
 mod walks;

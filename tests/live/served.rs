@@ -47,7 +47,7 @@ impl Served {
     /// The same, with more settings than it takes to reach the cloud.
     pub(crate) async fn start_with(real: &RealCloud, session: &Session, more: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let config = format!("{}{more}", real.config());
+        let config = format!("{}[hearth]\ncfn_listen = none\n{more}", real.config());
         std::fs::write(directory.path().join("hearth.conf"), config).unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let project = session.project_id().await.unwrap();
@@ -185,7 +185,7 @@ pub(crate) fn path(stack: &Value) -> String {
 
 fn spawn(directory: &TempDir, address: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_hearth"))
-        .args(["serve", "--cloud", "openstack", "--listen", address, "--cfn-listen", "none"])
+        .args(["serve", "--cloud", "openstack", "--listen", address])
         .args(["--cloudwatch-listen", "none"])
         .arg("--config-file")
         .arg(directory.path().join("hearth.conf"))

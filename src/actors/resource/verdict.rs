@@ -163,7 +163,8 @@ impl Resource {
             Err(reason) => return Verdict::Refused(reason),
         };
         if driver.declaration().renewed {
-            return Self::made_anew(terms);
+            // Once in a traversal, however often that starts over.
+            return if terms.is_through { Verdict::Left } else { Self::made_anew(terms) };
         }
         let mut changed = self.changed(&former, definition, knowledge);
         changed.extend(unsure.iter().cloned());

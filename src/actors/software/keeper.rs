@@ -401,6 +401,6 @@ fn is_missing(refusal: &Refusal) -> bool {
     refusal.class == "NotFound"
 }
 
-fn unavailable(error: LogError) -> Refusal {
+pub(super) fn unavailable(error: LogError) -> Refusal {
     Refusal::unavailable(error.to_string())
 }

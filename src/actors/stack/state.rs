@@ -175,6 +175,28 @@ impl Traversal {
     pub(in crate::actors) fn is_act(&self) -> bool {
         is_act(self.action)
     }
+
+    /// An incarnation is replaced. One that the traversal itself has made, and would replace after a
+    /// restart, exists from here on, as all do that it has made.
+    fn replaces(&mut self, id: ResourceId, rows: &IndexMap<ResourceId, Row>) {
+        let is_known = |id| self.existing.iter().any(|row| row.id == id);
+        if is_known(id) {
+            return;
+        }
+        let made = rows.values().filter(|row| !is_known(row.id)).map(|row| {
+            let requires = self.requires.get(&row.name).into_iter().flatten();
+            Existing {
+                id: row.id,
+                name: row.name.clone(),
+                goes_on: self.nodes.get(&row.name) == Some(&row.id),
+                requires: requires.filter_map(|name| self.nodes.get(name).copied()).collect(),
+                replaces: row.replaces,
+                revision: row.revision,
+            }
+        });
+        let made: Vec<Existing> = made.collect();
+        self.existing.extend(made);
+    }
 }
 
 impl Stack {
@@ -384,6 +406,9 @@ impl Aggregate for Stack {
                     replaces: Some(replacement.old),
                     replaced_by: None,
                 };
+                if let Some(traversal) = &mut self.traversal {
+                    traversal.replaces(replacement.old, &self.rows);
+                }
                 self.rows.insert(replacement.new, new);
                 if let Some(traversal) = &mut self.traversal {
                     traversal.nodes.insert(replacement.name.clone(), replacement.new);

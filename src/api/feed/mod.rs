@@ -1,49 +1,31 @@
 //! `GET …/feed`: the log, from any position on, without gap or repeat, as Server-Sent Events or as
 //! lines of JSON.
 //!
-//! Each open feed has a task that reads the log and a bounded queue to its connection. What is past
-//! is read where the landmarks say that there is something to find; what is to come is followed. A
-//! reader that leaves the queue full for too long is told where it was cut; it comes back with
-//! `Last-Event-ID` and misses nothing.
+//! Each open feed has a task that reads the log (`pump.rs`) and a bounded queue to its connection.
 
 mod frame;
+mod pump;
 mod queue;
 mod validity;
 
-use std::cell::Cell;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
-
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
-use futures::StreamExt;
-use tokio::time::{Instant, MissedTickBehavior};
 
 use self::frame::Format;
 pub(super) use self::frame::Frames;
-use self::queue::{Queue, TooSlow};
+use self::pump::{Ended, Feed, Source, pump};
 use self::validity::Validity;
 use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
 use super::front;
+use super::query::{Param, boolean, text};
 use super::request::Params;
 use super::selection;
 use super::v1::{StackPath, State, any_stack};
-use crate::events::log::{Filter, LogError};
-use crate::events::{Position, RecordedEvent, When};
+use crate::events::{Position, When};
 use crate::model::Selection;
-use crate::projections::{StackRow, TOLD_KINDS, ViewError, event_shown};
-
-/// How often a silent feed shows that it is alive.
-const HEARTBEAT_SECS: Duration = Duration::from_secs(15);
-
-/// How many events are read at a time of what is past.
-const PAGE_EVENTS: usize = 256;
-
-/// How much goes to a client together.
-const TOGETHER_BYTES: usize = 32 * 1024;
+use crate::projections::StackRow;
 
 /// `?after=latest`: only what is yet to come.
 const LATEST: &str = "latest";
@@ -53,6 +35,12 @@ const ACTION: &str = "action";
 
 /// `?until=now`: what there is, and no more.
 const NOW: &str = "now";
+
+/// What every feed reads of its query beside the filters.
+pub(super) const QUERY: &[Param] = &[text("after"), text("until")];
+
+/// What the feed of a project reads beside that.
+pub(super) const OF_PROJECT: &[Param] = &[boolean("all_projects"), selection::STACK];
 
 /// The feed of a project, or for an administrator of all.
 pub(super) async fn follow(
@@ -102,8 +90,11 @@ async fn opened(
     let format = Format::of(&request);
     let (queue, reader) = queue::queue();
     let validity = Validity::of(context, verbs);
-    let reached = Rc::new(Cell::new(after));
-    actix_web::rt::spawn(pump(state, Feed { selection, until, format, reached }, queue, validity));
+    let feed = Feed::after(after, until, selection, format);
+    actix_web::rt::spawn(async move {
+        let source = Source { views: &state.views, log: state.log.as_ref(), frames: &state.frames };
+        pump(source, feed, queue, ends(&state, validity)).await;
+    });
     let body = futures::stream::unfold((reader, counted), |(mut reader, counted)| async {
         let frame = reader.next().await?;
         Some((Ok::<Bytes, Fault>(frame), (reader, counted)))
@@ -152,152 +143,11 @@ fn when(text: &str) -> Result<When, Fault> {
     })
 }
 
-/// Reads the log until the client, the server or the log goes away.
-async fn pump(state: State, mut feed: Feed, queue: Queue, validity: Validity) {
+/// Returns when a feed has to end whatever there is to tell.
+async fn ends(state: &ApiState, validity: Validity) -> Ended {
     let mut stopping = state.stopping.clone();
-    let format = feed.format;
-    let reached = Rc::clone(&feed.reached);
-    let ended = tokio::select! {
-        ended = feed.run(&state, &queue) => ended,
-        _ = stopping.wait_for(|stopping| *stopping) => Err(Ended::Stopping),
-        () = queue.closed() => return,
-        why = validity.ends(&state) => Err(why),
-    };
-    if let Err(error) = ended {
-        tracing::info!(%error, "a feed ended");
-        queue.end(format.end(reached.get(), &error.to_string()));
-    }
-}
-
-/// Why a feed ended before its client did.
-#[derive(Debug, thiserror::Error)]
-enum Ended {
-    #[error("the log could not be read")]
-    Log(#[from] LogError),
-    #[error("an event's owner could not be looked up")]
-    Lookup(#[from] ViewError),
-    #[error("the reader is too slow")]
-    Slow,
-    #[error("its token is no longer valid")]
-    Token,
-    #[error("the identity service has not confirmed its token for too long")]
-    Unconfirmed,
-    #[error("its caller may no longer follow it")]
-    Forbidden,
-    #[error("the server stops")]
-    Stopping,
-}
-
-impl From<TooSlow> for Ended {
-    fn from(_: TooSlow) -> Self {
-        Ended::Slow
-    }
-}
-
-/// A feed that is open.
-struct Feed {
-    selection: Selection,
-    until: Option<Position>,
-    format: Format,
-    /// The client has been given everything up to here.
-    reached: Rc<Cell<Position>>,
-}
-
-impl Feed {
-    async fn run(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
-        queue.put(self.format.greeting()).await?;
-        self.past(state, queue).await?;
-        match self.until {
-            Some(until) => self.pages(state, queue, until).await,
-            None => self.live(state, queue).await,
-        }
-    }
-
-    /// What the landmarks know of, block by block.
-    async fn past(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
-        let search = self.selection.search();
-        if search.is_empty() {
-            return Ok(());
-        }
-        if let Some(until) = self.until {
-            state.views.after(until).await?;
-        }
-        let end = self.until.unwrap_or_else(|| state.views.position());
-        loop {
-            let blocks = state.views.blocks(&search, self.reached.get()).await?;
-            let Some(last) = blocks.last().map(|block| *block.end()) else { break };
-            for block in blocks {
-                let before = Position(block.start().saturating_sub(1));
-                self.reached.set(self.reached.get().max(before.min(end)));
-                self.pages(state, queue, Position(*block.end()).min(end)).await?;
-            }
-            if last >= end.0 {
-                break;
-            }
-        }
-        self.reached.set(self.reached.get().max(end));
-        Ok(())
-    }
-
-    /// Everything that is there up to a position.
-    async fn pages(&mut self, state: &ApiState, queue: &Queue, to: Position) -> Result<(), Ended> {
-        let filter = Filter { kinds: TOLD_KINDS.to_vec() };
-        while self.reached.get() < to {
-            let page = state.log.read_all(self.reached.get(), &filter, PAGE_EVENTS).await?;
-            let wanted = page.partition_point(|event| event.position <= to);
-            self.give(state, queue, &page[..wanted], event_shown).await?;
-            if wanted < page.len() || page.last().is_none_or(|event| event.position >= to) {
-                self.reached.set(to);
-            }
-        }
-        Ok(())
-    }
-
-    /// Everything from here on, as it happens.
-    async fn live(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
-        let filter = Filter { kinds: TOLD_KINDS.to_vec() };
-        let events = state.log.subscribe(self.reached.get(), filter);
-        let mut events = events.ready_chunks(PAGE_EVENTS);
-        let first = Instant::now() + HEARTBEAT_SECS;
-        let mut heartbeat = tokio::time::interval_at(first, HEARTBEAT_SECS);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                events = events.next() => {
-                    let Some(events) = events else { return Ok(()) };
-                    let events: Vec<_> = events.into_iter().collect::<Result<_, _>>()?;
-                    self.give(state, queue, &events, |event| state.frames.data(event)).await?;
-                }
-                _ = heartbeat.tick() => queue.put(self.format.heartbeat()).await?,
-            }
-        }
-    }
-
-    /// Gives to the client those of some events that it asked for, together: what comes at once
-    /// goes out at once.
-    async fn give(
-        &mut self,
-        state: &ApiState,
-        queue: &Queue,
-        events: &[Arc<RecordedEvent>],
-        data: impl Fn(&RecordedEvent) -> Bytes,
-    ) -> Result<(), Ended> {
-        let mut frames = Vec::new();
-        for event in events {
-            if self.selection.takes(&state.views, event).await? {
-                self.format.write_event(event, &data(event), &mut frames);
-            }
-            if frames.len() >= TOGETHER_BYTES {
-                queue.put(std::mem::take(&mut frames).into()).await?;
-                self.reached.set(event.position);
-            }
-        }
-        if !frames.is_empty() {
-            queue.put(frames.into()).await?;
-        }
-        if let Some(last) = events.last() {
-            self.reached.set(last.position);
-        }
-        Ok(())
+    tokio::select! {
+        _ = stopping.wait_for(|stopping| *stopping) => Ended::Stopping,
+        why = validity.ends(state) => why,
     }
 }

@@ -44,6 +44,11 @@ enum Asked {
     Accept,
 }
 
+/// What can be asked for.
+pub(in crate::api) fn names() -> impl Iterator<Item = &'static str> {
+    ACTIONS.iter().map(|(name, _, _)| *name)
+}
+
 pub(in crate::api) async fn act(
     state: State,
     context: Context,

@@ -11,6 +11,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::state_at;
+use crate::api::query::{Param, SORT_DIR, number, text, texts};
 use crate::api::request::Params;
 use crate::api::url::{Links, link};
 use crate::events::log::Filter;
@@ -22,6 +23,19 @@ use crate::projections::{EventQuery, EventRow, EventSort, StackRow};
 /// What can be sorted by; other keys are dropped.
 const SORT_KEYS: &[(&str, EventSort)] =
     &[("event_time", EventSort::Time), ("resource_type", EventSort::ResourceType)];
+
+/// What the lists read of their query.
+pub(in crate::api) const LIST_QUERY: &[Param] = &[
+    texts("resource_status"),
+    texts("resource_action"),
+    texts("resource_name"),
+    texts("resource_type"),
+    number("nested_depth"),
+    texts("sort_keys"),
+    SORT_DIR,
+    text("marker"),
+    number("limit"),
+];
 
 pub(in crate::api) async fn of_stack(
     state: State,

@@ -7,8 +7,13 @@ use serde_json::{Value, json};
 use super::{Answer, State, answer};
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::query::{Param, boolean, choice, text};
 use crate::api::request::Params;
 use crate::resource_types::{TemplateKind, TypeFilter};
+
+/// What the list reads of its query.
+pub(in crate::api) const LIST_QUERY: &[Param] =
+    &[boolean("with_description"), text("name"), text("support_status"), text("version")];
 
 pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
     context.require("stacks:list_resource_types").await?;
@@ -60,6 +65,9 @@ pub(in crate::api) async fn show(
     state.engine.find_service(&wanted.type_name).await?;
     answer(&shown)
 }
+
+/// What a type's template reads of its query.
+pub(in crate::api) const TEMPLATE_QUERY: &[Param] = &[choice("template_type", &["cfn", "hot"])];
 
 pub(in crate::api) async fn template(
     state: State,

@@ -15,6 +15,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::state_at;
+use crate::api::query::{self, Param, texts};
 use crate::api::request::{Body, Params, boolean};
 use crate::api::url::Links;
 use crate::model::sizes::RESOURCE_REASON;
@@ -23,8 +24,16 @@ use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
 
 /// What a list can be filtered by, and what else may be in its query.
-const FILTERS: &[&str] = &["type", "status", "name", "action", "id", "physical_resource_id"];
-const OTHER_PARAMS: &[&str] = &["nested_depth", "with_detail", "at"];
+pub(in crate::api) const LIST_QUERY: &[Param] = &[
+    texts("type"),
+    texts("status"),
+    texts("name"),
+    texts("action"),
+    texts("id"),
+    texts("physical_resource_id"),
+    query::number("nested_depth"),
+    query::boolean("with_detail"),
+];
 
 pub(in crate::api) async fn list(
     state: State,
@@ -34,11 +43,7 @@ pub(in crate::api) async fn list(
 ) -> Answer {
     context.require("resource:index").await?;
     let params = Params::of(&request);
-    let unknown: Vec<String> = params
-        .names()
-        .filter(|name| !FILTERS.contains(name) && !OTHER_PARAMS.contains(name))
-        .map(|name| format!("'{name}'"))
-        .collect();
+    let unknown: Vec<String> = params.unknown().map(|name| format!("'{name}'")).collect();
     if !unknown.is_empty() {
         let message = format!("Invalid filter parameters [{}]", unknown.join(", "));
         return Err(Fault::bad_request(message));
@@ -129,6 +134,9 @@ impl ResourceFilter {
 pub(in crate::api) struct ResourcePath {
     resource: String,
 }
+
+/// What a resource's show reads of its query.
+pub(in crate::api) const SHOW_QUERY: &[Param] = &[texts("with_attr")];
 
 pub(in crate::api) async fn show(
     state: State,

@@ -9,6 +9,7 @@ use super::{Answer, State, answer, requester, seen_at, time, writer};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::query::{Param, boolean, number, text};
 use crate::api::request::{Body, Params};
 use crate::events::StreamId;
 use crate::events::vault::Placed;
@@ -22,6 +23,10 @@ use crate::resource_types::software::{ConfigContent, SoftwareConfig, read_io};
 pub(in crate::api) struct ConfigPath {
     config: String,
 }
+
+/// What the list reads of its query.
+pub(in crate::api) const LIST_QUERY: &[Param] =
+    &[boolean("global_tenant"), text("marker"), number("limit")];
 
 pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
     context.require("software_configs:index").await?;

@@ -12,6 +12,7 @@ use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::query::{self, Param};
 use crate::api::request::{Body, Params};
 use crate::events::vault::Placed;
 use crate::model::sizes::{ACTION, REASON, SERVER, STATUS, USERS_PROJECT};
@@ -30,6 +31,9 @@ pub(in crate::api) struct DeploymentPath {
 pub(in crate::api) struct ServerPath {
     server: String,
 }
+
+/// What the list reads of its query.
+pub(in crate::api) const LIST_QUERY: &[Param] = &[query::text("server_id")];
 
 pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
     context.require("software_deployments:index").await?;

@@ -13,6 +13,7 @@ use crate::actors::RequestContext;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::query::{Param, boolean, text};
 use crate::api::request::{Body, Params};
 use crate::model::JsonMap;
 use crate::template::{
@@ -24,6 +25,10 @@ const IGNORABLE_ERROR: &str = "99001";
 
 /// How Heat names the stack of a template that is only validated.
 const DUMMY_STACK: &str = "dummy";
+
+/// What a validation reads of its query.
+pub(in crate::api) const VALIDATE_QUERY: &[Param] =
+    &[boolean("show_nested"), text("ignore_errors")];
 
 pub(in crate::api) async fn validate(
     state: State,
@@ -101,6 +106,9 @@ pub(in crate::api) async fn versions(context: Context) -> Answer {
 pub(in crate::api) struct VersionPath {
     version: String,
 }
+
+/// What the list of functions reads of its query.
+pub(in crate::api) const FUNCTIONS_QUERY: &[Param] = &[boolean("with_condition_func")];
 
 pub(in crate::api) async fn functions(
     context: Context,

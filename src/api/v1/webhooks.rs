@@ -47,8 +47,9 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
         _ => return Err(Fault::bad_request("A webhook needs a url.")),
     };
     let project = context.caller.project_id.clone();
-    let filters = Params::of_object(&asked)?;
-    if let Some(unknown) = filters.names().find(|name| !selection::FILTERS.contains(name)) {
+    let known = [selection::FILTERS, &[selection::STACK]].concat();
+    let filters = Params::of_object(&asked, &known)?;
+    if let Some(unknown) = filters.unknown().next() {
         return Err(Fault::bad_request(format!("A webhook has no \"{unknown}\".")));
     }
     let selection = selection::read(&state, &filters, Some(project.clone()), None).await?;

@@ -1,6 +1,8 @@
 //! `hearth bench`: the workloads of the speed budgets, over the public API of a server of its own.
 
+mod agents;
 mod backend;
+mod broker;
 mod commands;
 mod feeds;
 mod figure;
@@ -10,10 +12,13 @@ mod many_stacks;
 mod notified;
 mod one_stack;
 mod past;
+mod receivers;
 mod redraw;
 mod replay;
 mod requests;
 mod server;
+mod signals;
+mod signing;
 mod stack;
 mod templates;
 mod trees;
@@ -124,6 +129,11 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
 
     let server = Server::start(&dir.join("requests"), &[]).await?;
     report(requests::run(scale, &server).await?);
+    report(signals::run(scale, &server).await?);
+    server.stop().await?;
+
+    let server = Server::start_apart(&dir.join("agents")).await?;
+    report(agents::run(scale, &server).await?);
     server.stop().await?;
 
     report(notified::run(scale, &dir.join("notified")).await?);

@@ -66,7 +66,8 @@ fn path(name: &str, id: &str) -> String {
     format!("/stacks/{name}/{id}")
 }
 
-async fn wait(client: &Client, path: &str, action: &str) -> Result<(), BenchError> {
+/// Waits until an action of it is over.
+pub(super) async fn wait(client: &Client, path: &str, action: &str) -> Result<(), BenchError> {
     let began = Instant::now();
     let (complete, failed) = (format!("{action}_COMPLETE"), format!("{action}_FAILED"));
     while began.elapsed() < SETTLED_WITHIN {

@@ -1,13 +1,14 @@
 //! From settings to the cloud that resources are made in.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use url::Url;
 
 use super::{Addresses, SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
+use crate::config::{self, CloudChoice, ServiceCredentials, Settings, SigningCloud};
 use crate::openstack::{self, CfnPlaces, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{GuestLimits, Latencies, RunningSandbox, Sandbox, SandboxConfig};
 use crate::traces::Tracer;
@@ -105,17 +106,17 @@ pub(super) fn connect(
     cloud.tracer = known.tracer;
     cloud.insecure = settings.clients.insecure;
     cloud.fetch_allow.clone_from(&settings.limits.fetch_allow);
-    if let Some(path) = &settings.clients.ca_file {
-        let read = std::fs::read(path);
-        cloud.ca_file =
-            Some(read.map_err(|source| StartError::File { path: path.clone(), source })?);
-    }
+    cloud.ca_file = settings.clients.ca_file.as_deref().map(read).transpose()?;
     if let Some(repeats) = settings.limits.client_retries {
         cloud.limits.call_attempts = repeats.saturating_add(1);
     }
     if let Some(kept) = settings.clients.token_cache_time {
         cloud.limits.token_cache_time = kept;
     }
+    let signers = settings.signers.as_ref();
+    let signers = signers.map(|all| all.iter().map(|it| of_signer(it, &cloud)).collect());
+    cloud.signers = signers.transpose()?;
+    cloud.entrances.clone_from(&settings.entrances);
     let auth_url = cloud.auth_url.clone();
     Ok((Arc::new(Cloud::new(cloud, clock)?), auth_url))
 }
@@ -130,6 +131,33 @@ pub(super) fn once(settings: &Settings, auth_url: &str) -> Result<Cloud, StartEr
     }
     let (cloud, _) = connect(&settings, Known::default(), Arc::new(SystemClock))?;
     Ok(cloud.as_ref().clone())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, StartError> {
+    let file = |source| StartError::File { path: path.to_path_buf(), source };
+    std::fs::read(path).map_err(file)
+}
+
+/// Another cloud whose users sign requests, which is handled as the first one is.
+fn of_signer(
+    signer: &SigningCloud,
+    like: &CloudSettings,
+) -> Result<(String, CloudSettings), StartError> {
+    let there = of_service(&signer.service);
+    let ca_file = signer.ca_file.as_deref().map(read).transpose()?;
+    let cloud = CloudSettings {
+        auth_url: there.auth_url,
+        guests_auth_url: None,
+        username: there.username,
+        password: there.password,
+        project_name: there.project_name,
+        user_domain: there.user_domain,
+        project_domain: there.project_domain,
+        ca_file: ca_file.or_else(|| like.ca_file.clone()),
+        insecure: signer.insecure || like.insecure,
+        ..like.clone()
+    };
+    Ok((signer.name.clone(), cloud))
 }
 
 fn of_sandbox(auth_url: &str, settings: &Settings) -> CloudSettings {

@@ -10,6 +10,7 @@ pub mod chain;
 pub mod checkpoint;
 mod embedded;
 mod eventstore;
+mod groups;
 mod heads;
 mod ledger;
 mod mariadb;
@@ -32,6 +33,7 @@ pub use embedded::Embedded;
 pub use eventstore::{
     Address as EventstoreAddress, AddressError as EventstoreAddressError, EventstoreLog,
 };
+pub use groups::Groups;
 pub use mariadb::{Address, AddressError, MariadbLog, MariadbStore};
 pub use memory::{MemoryLog, MemoryStore};
 pub use proof::Signing;
@@ -181,6 +183,11 @@ pub trait EventLog: Send + Sync + 'static {
 
     /// Whether appends are taken: not while the disk is full, or once the log is closed.
     fn is_writable(&self) -> bool;
+
+    /// About how far apart the positions are of two events that follow each other.
+    fn spacing(&self) -> u64 {
+        1
+    }
 
     /// Whether it was opened for reading alone: others write it.
     fn is_read_only(&self) -> bool;

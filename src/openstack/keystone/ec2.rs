@@ -48,8 +48,8 @@ pub enum SignatureError {
 }
 
 impl Cloud {
-    /// Who signed the request, and a token of his.
-    pub async fn signer_of(
+    /// Who signed the request, and a token of his, by the word of this cloud.
+    pub(super) async fn own_signer_of(
         &self,
         request: &SignedRequest,
     ) -> Result<(Identity, Secret<String>), SignatureError> {

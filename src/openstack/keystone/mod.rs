@@ -9,6 +9,7 @@ pub(super) mod ec2;
 pub(super) mod given;
 pub(super) mod login;
 pub(super) mod password;
+pub(super) mod several;
 pub(super) mod token;
 mod trust;
 pub(super) mod user_domain;

@@ -18,7 +18,8 @@ impl Cloud {
         caller: &Caller,
         roles: &[String],
     ) -> Result<Secret<String>, CloudError> {
-        let trustee = self.service_session().caller().await?;
+        let home = self.home_of(token);
+        let trustee = home.cloud.service_session().caller().await?;
         let roles: Vec<_> = roles.iter().map(|role| json!({"name": role})).collect();
         let trust = json!({"trust": {
             "trustor_user_id": caller.user_id,
@@ -27,12 +28,13 @@ impl Cloud {
             "impersonation": true,
             "roles": roles,
         }});
-        let answer = self
-            .session_for_token(token, &caller.project_id)
+        let answer = home
+            .cloud
+            .session_for_token(&home.secret, &caller.project_id)
             .send(Request::post(Service::Identity, "/v3/OS-TRUST/trusts").json(trust))
             .await?;
         match answer.json()?["trust"]["id"].as_str() {
-            Some(id) => Ok(Secret::new(id.to_owned())),
+            Some(id) => Ok(home.marked(&Secret::new(id.to_owned()))),
             None => Err(CloudError::Unreadable {
                 service: Service::Identity,
                 reason: "the trust has no id".to_owned(),
@@ -42,15 +44,17 @@ impl Cloud {
 
     /// Gives the trust back. One that is gone already is no error.
     pub async fn delete_trust(&self, trust: &Secret<String>) -> Result<(), CloudError> {
+        let home = self.home_of(trust);
+        let (cloud, trust) = (home.cloud, &home.secret);
         let path = format!("/v3/OS-TRUST/trusts/{}", path_segment(trust.reveal()));
         let request = Request::delete(Service::Identity, path);
-        let session = self.session_for_trust(trust, &String::new().into());
-        self.forget_trust(trust);
+        let session = cloud.session_for_trust(trust, &String::new().into());
+        cloud.forget_trust(trust);
         let outcome = match session.send(request.clone()).await {
             // The trust may no longer open anything (its user is disabled, has lost a role): then
             // only an administrator can remove it, which Hearth's user may be.
             Err(error) if error.status().is_some_and(|status| status < 500) => {
-                self.service_session().send(request).await
+                cloud.service_session().send(request).await
             }
             outcome => outcome,
         };

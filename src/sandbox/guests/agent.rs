@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::boot;
 use super::calls::{CallError, Calls, Known};
+use super::hooks;
 use super::script::{self, Ran, Script};
 use crate::clock::Clock;
 use crate::sandbox::guest_limits::GuestLimits;
@@ -94,9 +95,14 @@ impl Guest {
                 continue;
             }
             done.insert(id.to_owned());
-            let Some(config) = program(deployment, &inputs) else { continue };
-            let values = names(&deployment["outputs"]);
-            let ran = self.run(config, environment(&inputs), values).await;
+            let ran = if let Some(config) = program(deployment, &inputs) {
+                let values = names(&deployment["outputs"]);
+                self.run(config, environment(&inputs), values).await
+            } else if let Some(script) = hooks::script(deployment) {
+                hooks::answered(self.run(script, Vec::new(), Vec::new()).await)
+            } else {
+                continue;
+            };
             tracing::info!(server = self.server, status = ran.status, "a guest ran a deployment");
             self.answer(&inputs, &ran).await;
         }
@@ -157,7 +163,7 @@ fn environment(inputs: &Value) -> Vec<(String, String)> {
 }
 
 /// What is to be run: a script, or that of a component which is for the action. `None` where it is
-/// of a group whose hook is not there.
+/// of another group.
 fn program(deployment: &Value, inputs: &Value) -> Option<String> {
     let config = &deployment["config"];
     match deployment["group"].as_str() {

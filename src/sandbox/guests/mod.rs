@@ -7,6 +7,7 @@
 mod agent;
 mod boot;
 mod calls;
+mod hooks;
 mod keeper;
 mod processes;
 mod script;

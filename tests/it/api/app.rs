@@ -12,7 +12,7 @@ use hearth::events::StreamId;
 use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::vault::{MasterKey, Placed, Vault};
 use hearth::model::{Secret, StackId};
-use hearth::openstack::{Cloud, CloudLimits, CloudSettings, UserDomainSettings};
+use hearth::openstack::{CfnPlaces, Cloud, CloudLimits, CloudSettings, UserDomainSettings};
 use hearth::policy::Policy;
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
@@ -56,6 +56,10 @@ pub(crate) struct SetUp {
     /// How slow it is.
     pub(crate) latencies: Latencies,
     pub(crate) registry: Registry,
+    /// Other clouds whose users sign requests, by name: their Keystones.
+    pub(crate) signers: Vec<(&'static str, String)>,
+    /// Other Keystones that callers who come with a password may name.
+    pub(crate) entrances: Vec<String>,
 }
 
 impl Default for SetUp {
@@ -72,6 +76,8 @@ impl Default for SetUp {
             faults: Vec::new(),
             latencies: Latencies::none(),
             registry: Registry::built_in().unwrap(),
+            signers: Vec::new(),
+            entrances: Vec::new(),
         }
     }
 }
@@ -155,6 +161,8 @@ impl App {
             faults,
             latencies,
             registry,
+            signers,
+            entrances,
         } = setup;
         let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (orchestration, cloudformation, cloudwatch) = (listen(), listen(), listen());
@@ -174,12 +182,28 @@ impl App {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let password = Secret::new("secret".to_owned());
         let stack_users = UserDomainSettings::of_sandbox(password.clone());
-        let settings = CloudSettings {
+        let mut settings = CloudSettings {
             stack_users: Some(stack_users),
             limits: cloud_limits,
             fetch_allow: limits.fetch_allow.clone(),
             ..CloudSettings::new(&sandbox.auth_url, "hearth", password, "service")
         };
+        if !signers.is_empty() {
+            let own = ("here", sandbox.auth_url.clone());
+            let listener = Some(format!("{cfn_url}/v1"));
+            let places = CfnPlaces { listener, ..CfnPlaces::default() };
+            let at = |(name, auth_url): (&str, String)| {
+                (
+                    name.to_owned(),
+                    CloudSettings { auth_url, cfn_places: places.clone(), ..settings.clone() },
+                )
+            };
+            settings.signers = Some([own].into_iter().chain(signers).map(at).collect());
+        }
+        if !entrances.is_empty() {
+            settings.entrances =
+                Some([sandbox.auth_url.clone()].into_iter().chain(entrances).collect());
+        }
         let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
         let master = MasterKey::fresh(clock.as_ref());
         let vault = Arc::new(Vault::new(Arc::clone(&log), master, Arc::clone(&clock)));
@@ -334,7 +358,7 @@ impl App {
     }
 }
 
-async fn login(
+pub(crate) async fn login(
     client: &reqwest::Client,
     keystone: &str,
     user: &str,

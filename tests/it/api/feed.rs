@@ -126,9 +126,13 @@ async fn filters_narrow_the_feed() {
 
 /// What there is by a query, and no more: position and type of each event.
 async fn listed(app: &App, query: &str) -> Vec<String> {
-    let path = format!("/v1/{}{query}", app.project);
-    let headers = [("x-auth-token", app.token.as_str()), ("accept", "application/x-ndjson")];
-    let answer = app.send("GET", &path, &headers, None).await;
+    listed_to(app, &app.token, &format!("/v1/{}{query}", app.project)).await
+}
+
+/// The same for somebody else.
+async fn listed_to(app: &App, token: &str, path: &str) -> Vec<String> {
+    let headers = [("x-auth-token", token), ("accept", "application/x-ndjson")];
+    let answer = app.send("GET", path, &headers, None).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.header("content-type"), "application/x-ndjson");
     let lines = answer.text.lines().filter(|line| !line.is_empty());
@@ -136,6 +140,43 @@ async fn listed(app: &App, query: &str) -> Vec<String> {
     events
         .map(|event| format!("{} {}", event["position"], event["type"].as_str().unwrap()))
         .collect()
+}
+
+#[actix::test]
+async fn an_administrator_follows_the_events_of_every_project() {
+    let app = App::start().await;
+    let other = Story::of(app.log.clone(), "another", 41);
+    other.created("theirs", &["net"]).await;
+    let story = Story::of(app.log.clone(), &app.project, 42);
+    story.created("ours", &["port"]).await;
+    app.views.after(app.log.durable_position()).await.unwrap();
+    let (token, project) = app.login("admin", "admin").await;
+    let follow = async |query: &str| {
+        listed_to(&app, &token, &format!("/v1/{project}/feed?until=now{query}")).await
+    };
+    let all = follow("&all_projects=true").await;
+    assert_eq!(all.len(), 12);
+    assert_eq!((all[0].as_str(), all[6].as_str()), ("1 StackCreated", "7 StackCreated"));
+    // A stack is found by its name wherever it is.
+    assert_eq!(follow("&all_projects=true&stack=theirs").await, all[..6]);
+    assert_eq!(
+        follow("&all_projects=true&resource=port").await,
+        ["10 ActionStarted", "11 ActionSettled"]
+    );
+    // Unasked, he sees his own project's, as everybody does.
+    assert_eq!(follow("").await, Vec::<String>::new());
+
+    // What is yet to come is everybody's, too.
+    let path = format!("{}/v1/{project}/feed?all_projects=true&after=12", app.url);
+    let mut open = app.client.get(path).header("x-auth-token", &token).send().await.unwrap();
+    assert_eq!(open.status(), 200);
+    other.created("later", &[]).await;
+    let mut text = String::new();
+    while !text.contains("\"later\"") {
+        text.push_str(std::str::from_utf8(&open.chunk().await.unwrap().unwrap()).unwrap());
+    }
+    drop(open);
+    app.stop().await;
 }
 
 #[actix::test]

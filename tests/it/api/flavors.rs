@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex};
 
 use hearth::actors::EngineLimits;
 use hearth::api::{Auth, FrontSettings};
+use hearth::events::log::MemoryLog;
 use hearth::model::{DeferredAuth, Secret};
 use hearth::openstack::AuthBackend;
+use hearth::sandbox::{Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::app::App;
+use super::app::{App, SetUp, login};
 
 async fn behind(auth: Auth) -> App {
     App::behind(FrontSettings { auth, ..FrontSettings::default() }).await
@@ -54,6 +56,61 @@ async fn a_name_and_a_password_do_where_the_server_stands_alone() {
     let (_, other) = app.login("admin", "admin").await;
     for project in [other.as_str(), "no-such-project", "%20"] {
         assert_eq!(list(&app, project, &right).await.0, 401, "{project}");
+    }
+}
+
+#[actix::test]
+async fn a_caller_with_a_password_names_his_cloud_and_works_in_it() {
+    let other = Sandbox::start(SandboxConfig::instant()).unwrap();
+    let networks = || other.state()["networks"]["count"].as_u64().unwrap();
+    let before = networks();
+    for deferred_auth in [DeferredAuth::Password, DeferredAuth::Trusts] {
+        let setup = SetUp {
+            front: FrontSettings { auth: Auth::Password, ..FrontSettings::default() },
+            limits: EngineLimits { deferred_auth, ..EngineLimits::default() },
+            entrances: vec![other.auth_url.clone()],
+            ..SetUp::default()
+        };
+        let app = App::set_up(Arc::new(MemoryLog::new()), setup).await;
+        let (_, project) = login(&app.client, &other.auth_url, "demo", "demo").await;
+        let right = [("x-auth-user", "demo"), ("x-auth-key", "secret")];
+        let at = |url| [&right[..], &[("x-auth-url", url)]].concat();
+        assert_eq!(list(&app, &app.project, &at(&app.keystone)).await.0, 200);
+        assert_eq!(list(&app, &project, &at(&app.keystone)).await.0, 401);
+        let (status, body) = list(&app, &project, &right).await;
+        assert_eq!((status, &body["error"]["message"]), (400, &json!(UNNAMED)));
+        let (status, body) = list(&app, &project, &at("http://evil.example")).await;
+        assert_eq!((status, &body["error"]["message"]), (401, &json!(NOT_ALLOWED)));
+
+        let there = at(&other.auth_url);
+        let template = json!({ "heat_template_version": "2021-04-16", "resources": {
+            "net": { "type": "OS::Neutron::Net" } } });
+        let body = json!({ "stack_name": "web", "template": template }).to_string();
+        let stacks = format!("/v1/{project}/stacks");
+        let created = app.send("POST", &stacks, &there, Some(body)).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+        let stack = format!("{stacks}/web/{}", created.json()["stack"]["id"].as_str().unwrap());
+        until(&app, &stack, &there, "CREATE_COMPLETE").await;
+        assert_eq!(networks(), before + 1);
+        assert_eq!(app.send("DELETE", &stack, &there, None).await.status, 204);
+        until(&app, &stack, &there, "DELETE_COMPLETE").await;
+        assert_eq!(networks(), before);
+        app.stop().await;
+    }
+}
+
+const UNNAMED: &str = "Request missing required header X-Auth-Url";
+const NOT_ALLOWED: &str = "Header X-Auth-Url \"http://evil.example\" not an allowed endpoint";
+
+async fn until(app: &App, stack: &str, headers: &[(&str, &str)], wanted: &str) {
+    loop {
+        let shown = app.send("GET", stack, headers, None).await.json();
+        let status = shown["stack"]["stack_status"].as_str().unwrap();
+        if status == wanted {
+            return;
+        }
+        assert!(status.ends_with("IN_PROGRESS"), "{shown}");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
 

@@ -40,6 +40,37 @@ async fn the_description_has_every_route_and_what_it_answers_and_needs_no_token(
     app.stop().await;
 }
 
+#[actix::test]
+async fn the_description_has_what_each_route_reads_of_its_query_and_its_body() {
+    let app = App::start().await;
+    let description = app.send("GET", "/v1/openapi.json", &[], None).await.json();
+    let operation = |verb: &str, path: &str| description["paths"][path][verb].clone();
+    let query = |verb: &str, path: &str| {
+        let parameters = operation(verb, path)["parameters"].as_array().unwrap().clone();
+        let of_query = parameters.into_iter().filter(|it| it["in"] == "query");
+        of_query.map(|it| (it["name"].as_str().unwrap().to_owned(), it["schema"].clone()))
+    };
+    let stack = "/{project}/stacks/{name}/{id}";
+    let names = |verb: &str, path: &str| query(verb, path).map(|it| it.0).collect::<Vec<_>>();
+    assert_eq!(names("get", "/{project}/software_deployments"), ["server_id"]);
+    assert_eq!(names("get", stack), ["resolve_outputs", "at"]);
+    assert_eq!(names("put", stack), Vec::<String>::new());
+    assert_eq!(names("get", &format!("{stack}/outputs")), ["at"]);
+    assert_eq!(names("post", &format!("{stack}/plan")), ["at"]);
+    let history: Value = query("get", &format!("{stack}/history")).collect();
+    assert_eq!(history["marker"]["type"], "integer", "{history}");
+    assert_eq!(history["resource"]["type"], "array", "{history}");
+    for (verb, path) in hearth::api::routes() {
+        if path.contains(':') {
+            continue;
+        }
+        let takes_body = ["POST", "PUT", "PATCH"].contains(&verb) && !path.ends_with("/restore");
+        let body = &operation(&verb.to_lowercase(), &path)["requestBody"];
+        assert_eq!(body.is_object(), takes_body, "{verb} {path}");
+    }
+    app.stop().await;
+}
+
 /// The schemas that are referred to.
 fn references(value: &Value) -> Vec<String> {
     match value {

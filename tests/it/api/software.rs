@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::app::{Answered, App};
+use crate::support::queue::Queue;
 
 async fn send(app: &App, method: &str, path: &str, body: Value) -> Answered {
     app.ask(method, path, Some(body)).await
@@ -241,5 +242,69 @@ async fn a_deployment_that_no_resource_made_is_looked_for_in_swift_when_it_is_sh
     // It is read once.
     put("/answers/one", r#"{ "b": "again" }"#).await;
     assert_eq!(shown().await, complete);
+    app.stop().await;
+}
+
+/// A deployment of a stack that is settled, with the queue that its server answers with.
+async fn deployed_by_queue(app: &App) -> (String, Queue) {
+    let template = json!({ "heat_template_version": "2018-08-31", "resources": {
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
+            "config": "echo", "outputs": [{ "name": "said" }] } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+            "config": { "get_resource": "config" }, "server": "s1",
+            "signal_transport": "ZAQAR_SIGNAL" } } } });
+    let body = json!({ "stack_name": "web", "template": template });
+    assert_eq!(send(app, "POST", "/stacks", body).await.status, 201);
+    let deployment = loop {
+        let listed = app.get("/software_deployments").await.json();
+        if let Some(found) = listed["software_deployments"].get(0) {
+            break found.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    let config = deployment["config_id"].as_str().unwrap();
+    let config = app.get(&format!("/software_configs/{config}")).await.json();
+    let mut told = json!({});
+    for input in config["software_config"]["inputs"].as_array().unwrap() {
+        let name = input["name"].as_str().unwrap();
+        told[name.strip_prefix("deploy_").unwrap_or(name)] = input["value"].clone();
+    }
+    let queue = Queue::of(&told).await;
+    queue.post(&json!({ "said": "at first" })).await;
+    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
+    queue.empty().await;
+    (deployment["id"].as_str().unwrap().to_owned(), queue)
+}
+
+#[actix::test]
+async fn a_deployment_that_no_resource_waits_for_is_looked_for_in_zaqar_when_it_is_shown() {
+    let app = App::start().await;
+    let (id, queue) = deployed_by_queue(&app).await;
+    let path = format!("/software_deployments/{id}");
+    let shown = async || app.get(&path).await.json()["software_deployment"].clone();
+    let started = json!({ "status": "IN_PROGRESS" });
+    send(&app, "PUT", &path, started.clone()).await;
+    // Nothing yet, and what is no answer.
+    assert_eq!(shown().await["status"], "IN_PROGRESS");
+    queue.post(&json!("no object")).await;
+    queue.post(&json!({ "said": "x".repeat(300_000) })).await;
+    assert_eq!(shown().await["status"], "IN_PROGRESS");
+    queue.post(&json!({ "said": "done", "deploy_status_code": 0 })).await;
+    let (other, project) = app.login("alt_demo", "alt_demo").await;
+    let as_other = [("x-auth-token", other.as_str())];
+    let hidden = app.send("GET", &format!("/v1/{project}{path}"), &as_other, None).await;
+    assert_eq!(hidden.status, 404);
+    let complete = shown().await;
+    assert_eq!(complete["status"], "COMPLETE", "{complete}");
+    assert_eq!(complete["output_values"]["said"], "done", "{complete}");
+    assert_eq!(shown().await, complete);
+    // What was taken is gone, as in Heat.
+    assert_eq!(queue.pop().await, Some(json!("no object")));
+    assert!(queue.pop().await.is_some_and(|long| long["said"] != "done"));
+    assert_eq!(queue.pop().await, None);
+    send(&app, "PUT", &path, started).await;
+    queue.post(&json!({ "deploy_status_code": 3 })).await;
+    let failed = shown().await;
+    assert_eq!(failed["status"], "FAILED", "{failed}");
     app.stop().await;
 }

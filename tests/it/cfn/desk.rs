@@ -102,13 +102,23 @@ pub(super) fn named(action: &str, params: &[(&str, &str)]) -> Pairs {
 
 /// A key of whoever has the token.
 pub(super) async fn key(app: &App, token: &str, project: &str) -> Key {
-    let keystone = app.keystone.trim_end_matches('/');
-    let asked = app.client.get(format!("{keystone}/auth/tokens")).header("x-auth-token", token);
+    key_at(&app.client, &app.keystone, token, project).await
+}
+
+/// The same at any Keystone.
+pub(super) async fn key_at(
+    client: &reqwest::Client,
+    keystone: &str,
+    token: &str,
+    project: &str,
+) -> Key {
+    let keystone = keystone.trim_end_matches('/');
+    let asked = client.get(format!("{keystone}/auth/tokens")).header("x-auth-token", token);
     let asked = asked.header("x-subject-token", token).send().await.unwrap();
     let known: Value = asked.json().await.unwrap();
     let user = known["token"]["user"]["id"].as_str().unwrap();
     let url = format!("{keystone}/users/{user}/credentials/OS-EC2");
-    let made = app.client.post(url).header("x-auth-token", token);
+    let made = client.post(url).header("x-auth-token", token);
     let made = made.json(&json!({ "tenant_id": project })).send().await.unwrap();
     let made: Value = made.json().await.unwrap();
     let text = |name: &str| made["credential"][name].as_str().unwrap().to_owned();

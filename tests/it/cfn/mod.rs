@@ -2,9 +2,10 @@
 
 mod actions;
 mod addresses;
+mod clouds;
 mod desk;
 mod protocols;
 mod refusals;
 mod signals;
-mod signer;
+pub(crate) mod signer;
 mod watch;

@@ -8,16 +8,16 @@ use sha2::{Digest, Sha256};
 
 /// A key and its secret.
 #[derive(Clone)]
-pub(super) struct Key {
-    pub(super) access: String,
-    pub(super) secret: String,
+pub(crate) struct Key {
+    pub(crate) access: String,
+    pub(crate) secret: String,
 }
 
-pub(super) type Pairs = Vec<(String, String)>;
+pub(crate) type Pairs = Vec<(String, String)>;
 
 impl Key {
     /// The parameters of a request with those that version 2 adds.
-    pub(super) fn version_2(
+    pub(crate) fn version_2(
         &self,
         verb: &str,
         host: &str,
@@ -40,12 +40,12 @@ impl Key {
     }
 
     /// The headers by which version 4 signs a posted form.
-    pub(super) fn version_4(&self, host: &str, body: &str, at: DateTime<Utc>) -> Pairs {
+    pub(crate) fn version_4(&self, host: &str, body: &str, at: DateTime<Utc>) -> Pairs {
         self.version_4_of(host, "/v1/", &[], body.as_bytes(), at)
     }
 
     /// The same for any body that is posted to a path, with other headers, which are in their order.
-    pub(super) fn version_4_of(
+    pub(crate) fn version_4_of(
         &self,
         host: &str,
         path: &str,
@@ -75,7 +75,7 @@ impl Key {
     }
 
     /// The parameters by which version 4 signs an address.
-    pub(super) fn version_4_in_query(
+    pub(crate) fn version_4_in_query(
         &self,
         host: &str,
         params: &Pairs,
@@ -111,14 +111,14 @@ impl Key {
 }
 
 /// The parameters in their order, quoted.
-pub(super) fn query(params: &Pairs) -> String {
+pub(crate) fn query(params: &Pairs) -> String {
     let mut sorted = params.clone();
     sorted.sort();
     let pair = |(name, value): &(String, String)| format!("{}={}", quoted(name), quoted(value));
     sorted.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let quote = |byte: u8| match is_plain(byte) {
         true => char::from(byte).to_string(),

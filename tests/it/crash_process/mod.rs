@@ -14,7 +14,9 @@ mod load;
 mod operator;
 mod process;
 mod story;
+mod told;
 mod version;
+mod watch;
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
 //! The server as a process of its own, started and killed.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::net::{TcpListener, TcpStream};
@@ -13,16 +14,30 @@ const READY: Duration = Duration::from_secs(20);
 /// `hearth serve` on a data directory; killed when dropped.
 pub(super) struct Server {
     pub(super) port: u16,
+    /// CloudWatch's API.
+    pub(super) watch_port: u16,
     pub(super) kills: u32,
     data: PathBuf,
     cloud: String,
+    config: Option<PathBuf>,
     child: Option<Child>,
 }
 
 impl Server {
     pub(super) fn new(data: &Path, auth_url: &str) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self { port, kills: 0, data: data.to_owned(), cloud: auth_url.to_owned(), child: None }
+        // Both are held until both are known, or they might be one.
+        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [port, watch_port] = ports.map(|it| it.local_addr().unwrap().port());
+        let (data, cloud) = (data.to_owned(), auth_url.to_owned());
+        Self { port, watch_port, kills: 0, data, cloud, config: None, child: None }
+    }
+
+    /// The same with settings of its own.
+    pub(super) fn with_config(mut self, text: &str) -> Self {
+        let file = self.data.join("heat.conf");
+        std::fs::write(&file, text).unwrap();
+        self.config = Some(file);
+        self
     }
 
     pub(super) fn start(&mut self) {
@@ -32,7 +47,9 @@ impl Server {
             .arg("--data")
             .arg(&self.data)
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--sandbox", &self.cloud])
-            .args(["--cfn-listen", "127.0.0.1:0", "--cloudwatch-listen", "127.0.0.1:0"])
+            .args(["--cfn-listen", "127.0.0.1:0"])
+            .args(["--cloudwatch-listen", &format!("127.0.0.1:{}", self.watch_port)])
+            .args(self.config.iter().flat_map(|file| [OsStr::new("--config-file"), file.as_ref()]))
             // A killed client's request never reaches the sandbox late.
             .env("HEARTH_LOST_CALL_REST", "0")
             .stdin(Stdio::null())

@@ -59,7 +59,7 @@ impl Life for Alarmed {
 }
 
 /// The size of the group, whatever the views show yet.
-async fn size_now(world: &World, stack: StackId) -> u64 {
+pub(super) async fn size_now(world: &World, stack: StackId) -> u64 {
     let outputs = world.engine.outputs_now(&world.requester(), stack).await.unwrap();
     let size = outputs.iter().find(|output| output.key == "size");
     size.and_then(|size| size.value.as_u64()).unwrap_or_default()

@@ -14,6 +14,7 @@ mod remote;
 mod servers;
 mod signals;
 mod snapshots;
+mod told;
 mod waiting;
 
 use std::sync::Arc;

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use super::{APPENDS_MAX, reached};
 use crate::support::cut_log::CutLog;
+use crate::support::guest::Told;
+use crate::support::keystone::users_of;
 use crate::support::queue::Queue;
 use crate::support::world::{Ground, World, hot};
 
@@ -49,26 +51,32 @@ fn template(script: &str, [agent, place]: [&str; 2]) -> Value {
     }))
 }
 
-/// The signals that are sent, again and again until nobody waits any more.
+/// The signals that are sent, again and again until nobody waits any more: the names of resources,
+/// with ids, or with the servers of deployments, which answer by the transport that they are told.
 const SIGNALS: [(&str, &str); 7] = [
     ("handle", "a"),
     ("handle", "b"),
-    ("deployment", ""),
-    ("signed", ""),
-    ("put", ""),
-    ("posted", ""),
+    ("deployment", "s1"),
+    ("signed", "s2"),
+    ("put", "s3"),
+    ("posted", "s4"),
     ("queue", "c"),
 ];
 
 /// Sends a signal; whether it was taken, and so is never lost.
 async fn send(world: &World, stack: StackId, (name, id): (&str, &str)) -> bool {
-    let details = match name {
-        "handle" => json!({ "id": id }),
+    let server = match name {
+        "handle" => {
+            let (who, details) = (world.requester(), json!({ "id": id }));
+            return world.engine.signal_resource(&who, stack, &name.into(), &details).await.is_ok();
+        }
         "queue" => return post(world, stack, id).await,
-        _ => json!({ "deploy_status_code": 0 }),
+        _ => id,
     };
-    let who = world.requester();
-    world.engine.signal_resource(&who, stack, &name.into(), &details).await.is_ok()
+    match Told::on(world, server).await {
+        Some(told) => told.answer(world, (stack, name)).await,
+        None => false,
+    }
 }
 
 /// Posts a signal to the queue of a handle, where it has told of one.
@@ -154,7 +162,9 @@ async fn heal(ground: &Ground, empty: &Value, taken: &BTreeSet<String>, appends:
     let deployments = world.views.deployments(None, None).await.unwrap();
     assert!(configs.is_empty(), "cut after {appends}: {configs:?} are left behind");
     assert!(deployments.is_empty(), "cut after {appends}: {deployments:?} are left behind");
-    for kind in ["users", "projects", "credentials", "containers", "objects"] {
+    let users = users_of(ground, "web").await;
+    assert!(users.is_empty(), "cut after {appends}: {users:?} are left behind");
+    for kind in ["projects", "credentials", "containers", "objects"] {
         assert_eq!(ground.counts()[kind], empty[kind], "cut after {appends}: {kind}");
     }
 }

@@ -7,6 +7,7 @@ use hearth::actors::Accepted;
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
+use crate::support::keystone::users_of;
 use crate::support::queue::Queue;
 use crate::support::world::{Ground, World, hot};
 
@@ -97,7 +98,8 @@ async fn an_agent_is_told_of_deployments_in_an_object_and_then_in_a_queue() {
         let deleted = world.delete(web.stack).await.unwrap();
         assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{kind}");
         outlets.stop().await;
-        for kind in ["containers", "objects", "users"] {
+        assert!(users_of(&ground, "web").await.is_empty(), "{kind}");
+        for kind in ["containers", "objects"] {
             assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
         }
     }

@@ -31,14 +31,14 @@ pub(super) async fn create(world: &World, name: &str, template: Value, sinks: &V
 }
 
 /// The bodies of all messages, oldest first.
-fn messages(ground: &Ground) -> Vec<Value> {
+pub(crate) fn messages(ground: &Ground) -> Vec<Value> {
     let state = ground.sandbox.state();
     let rows = state["messages"]["rows"].as_array().cloned().unwrap_or_default();
     rows.into_iter().map(|row| row["body"].clone()).collect()
 }
 
 /// `NAME ACTION_STATUS` of each, a repeated one once.
-fn told(messages: &[Value]) -> Vec<String> {
+pub(crate) fn told(messages: &[Value]) -> Vec<String> {
     let mut known = std::collections::BTreeSet::new();
     let fresh = messages.iter().filter(|body| known.insert(body["id"].to_string()));
     fresh

@@ -12,6 +12,7 @@ use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
+use crate::support::keystone::users_of;
 use crate::support::world::{Ground, World, hot};
 
 fn handle(transport: &str) -> Value {
@@ -70,7 +71,8 @@ async fn a_handle_has_a_user_for_as_long_as_it_lives() {
 
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
-    for kind in ["users", "projects", "grants"] {
+    assert!(users_of(&ground, "web").await.is_empty(), "a user is left behind");
+    for kind in ["projects", "grants"] {
         assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
     }
 }

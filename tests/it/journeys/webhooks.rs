@@ -14,12 +14,12 @@ use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// Everything of the project's.
-fn all(world: &World) -> Selection {
+pub(crate) fn all(world: &World) -> Selection {
     Selection { project: Some(world.requester().caller.project_id.clone()), ..Selection::default() }
 }
 
 /// Waits until a receiver has all that the log has after a position, and gives what it heard.
-async fn all_heard(ground: &Ground, bell: &Bell, after: Position) -> Vec<Ring> {
+pub(crate) async fn all_heard(ground: &Ground, bell: &Bell, after: Position) -> Vec<Ring> {
     let filter = Filter { kinds: vec!["stack", "resource", "project"] };
     let started = Instant::now();
     loop {

@@ -1,11 +1,6 @@
 //! A stack's history read in every way that there is: from the log, from a server, from a file that
 //! was exported.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -333,67 +328,4 @@ fn a_server_is_asked_for_what_a_log_would_say() {
     let refused = desk.refused(&format!("replay --verify --server {url}"));
     assert!(refused.contains("name its data directory with --data"), "{refused}");
     server.stop();
-}
-
-const DOCUMENTED: &str = "\
-heat_template_version: 2021-04-16
-parameters: { size: { type: number, default: 1 } }
-resources:
-  net: { type: OS::Neutron::Net }
-  server:
-    type: OS::Heat::TestResource
-    depends_on: net
-    properties: { value: { get_param: size } }
-";
-
-/// Every command that the page shows is run, in its order, with a stack to which the page's
-/// moments are made to fit.
-#[test]
-fn every_command_of_the_page_on_histories_works() {
-    let desk = Desk::with(&[]);
-    let write = |name: &str, text: &str| std::fs::write(desk.path().join(name), text).unwrap();
-    write("web.yaml", DOCUMENTED);
-    write("new.yaml", &DOCUMENTED.replace("  net:", "  other: { type: OS::Neutron::Net }\n  net:"));
-    write("env.yaml", "parameters: {}\n");
-    // The client is somebody else's, and need not be there.
-    write("openstack", "#!/bin/sh\nexit 0\n");
-    std::fs::set_permissions(desk.path().join("openstack"), Permissions::from_mode(0o700)).unwrap();
-    for size in 1..=3 {
-        desk.said(&format!("up web.yaml -P size={size}"));
-    }
-    write("checkpoint-of-monday", &desk.said("checkpoint print"));
-    let first = desk.json("replay web --until r1 --json");
-    let last = desk.json("replay web --until r2 --json");
-    let page = include_str!("../../../docs/replay.md");
-    let mut ran = 0;
-    for line in page.lines().filter_map(|line| line.strip_prefix("$ hearth ")) {
-        let mut words = line.replace("2026-01-31T12:00:00Z", first["at"].as_str().unwrap());
-        for (shown, moment) in [("120", &first), ("180", &last)] {
-            words = words.replace(&format!(" {shown}"), &format!(" {}", moment["position"]));
-        }
-        let served = words.contains("--server").then(|| {
-            let served = Served::start(&desk.path().join("hearth-data"), &[], &[]);
-            let api = served.told("orchestration API").trim_end_matches("/v1").to_owned();
-            words = words.replace("http://127.0.0.1:8004", &api);
-            served
-        });
-        let binary = Path::new(env!("CARGO_BIN_EXE_hearth"));
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("{} {words}", binary.display())]).current_dir(desk.path());
-        let path = std::env::join_paths([desk.path(), Path::new("/usr/bin"), Path::new("/bin")]);
-        shell.env("PATH", path.unwrap()).stdin(Stdio::null());
-        for name in ["OS_CLOUD", "OS_AUTH_URL", "OS_CLIENT_CONFIG_FILE"] {
-            shell.env_remove(name);
-        }
-        let output = shell.output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        // What would change something says so.
-        let expected = if line.starts_with("what-if") { 2 } else { 0 };
-        assert_eq!(output.status.code(), Some(expected), "hearth {words}: {errors}");
-        if let Some(served) = served {
-            served.stop();
-        }
-        ran += 1;
-    }
-    assert!(ran > 25, "{ran}");
 }

@@ -46,7 +46,7 @@ fn template(chance: &mut Chance) -> Value {
 async fn what_an_alarm_comes_to_follows_from_its_data_and_is_told_in_order() {
     let seeds = match number("SIMULATION_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..LIVES,
+        None => 0..number("SIMULATION_LIVES").unwrap_or(LIVES),
     };
     let mut told = 0;
     for seed in seeds {

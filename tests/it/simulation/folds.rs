@@ -12,7 +12,7 @@ use hearth::events::{ResourceEvent, StackEvent, StreamId};
 use hearth::model::{Action, Holder, ResourceId, ResourceName, StackId, Status, physical_name};
 
 use super::declared::Deletion;
-use super::log::Log;
+use super::log::{Log, Recorded};
 
 #[derive(Default)]
 pub(super) struct Folds {
@@ -43,6 +43,22 @@ impl Folds {
         let resource = self.resources.entry(id).or_insert_with(blank);
         events.iter().for_each(|event| resource.apply(event, at));
         resource
+    }
+
+    /// Takes in the next event of the log, as whoever follows it.
+    pub(super) fn take(&mut self, event: &Recorded) {
+        match event.stream.split_once('-') {
+            Some(("stack", id)) => {
+                self.stack(StackId(id.parse().unwrap()), &[event.decode()], event.at);
+            }
+            Some(("resource", id)) => {
+                let id = ResourceId(id.parse().unwrap());
+                let mut rows = self.stacks.values().filter_map(|stack| stack.rows.get(&id));
+                let name = rows.next().map(|row| row.name.clone()).unwrap_or_default();
+                self.resource((id, &name), &[event.decode()], event.at);
+            }
+            _ => {}
+        }
     }
 
     /// Everything anew from the log, which has become shorter.

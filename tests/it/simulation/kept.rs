@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hearth::events::log::Head;
+use hearth::events::log::{Head, LogError};
 use hearth::events::{Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use tokio::runtime::{Builder, Runtime};
 
@@ -76,6 +76,24 @@ impl Kept {
         if let Some(last) = last {
             self.server.wait(self.server.kept.log.durable(last)).unwrap();
         }
+    }
+
+    /// Whoever writes to a stream at a head that is behind what is there is refused.
+    pub(super) fn expect_refused(&self, stream: &str, next: usize) {
+        let Some(head) = self.heads.get(stream).filter(|head| head.next > next as u64) else {
+            return;
+        };
+        let behind = Head { next: next as u64, ..*head };
+        let id = StreamId(format!("{stream}-life-{}", self.life).into());
+        let event = NewEvent {
+            event_type: "Behind",
+            version: 1,
+            at: Default::default(),
+            meta: Arc::default(),
+            body: "{}".to_owned(),
+        };
+        let refused = self.server.wait(self.server.kept.log.append(&id, behind, vec![event]));
+        assert!(matches!(refused, Err(LogError::Conflict { .. })), "{refused:?}");
     }
 
     /// Reads all of it as another process does; it is what the life had made durable.

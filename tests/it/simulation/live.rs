@@ -12,16 +12,19 @@ use hearth::model::{CommandId, Refusal};
 pub(super) struct Live<A: Aggregate> {
     pub(super) machine: A,
     pub(super) working: A::Working,
+    /// How many events its stream has, as far as it knows.
+    pub(super) next: usize,
 }
 
 impl<A: Aggregate> Live<A> {
-    /// A machine that was read back.
-    pub(super) fn of(machine: A) -> Self {
-        Self { machine, working: A::Working::default() }
+    /// A machine that was read back from so many events.
+    pub(super) fn of(machine: A, next: usize) -> Self {
+        Self { machine, working: A::Working::default(), next }
     }
 
     pub(super) fn apply(&mut self, event: &A::Event, at: DateTime<Utc>) {
         self.machine.apply(event, at);
+        self.next += 1;
     }
 
     pub(super) fn decide(

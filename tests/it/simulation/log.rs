@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 use hearth::actors::shell::Aggregate;
@@ -21,6 +22,15 @@ pub(super) struct Recorded {
     /// The command that it was recorded for, where that has an id.
     pub(super) cause: Option<CommandId>,
     pub(super) at: DateTime<Utc>,
+    /// Whether it is the last one of those that were appended together.
+    pub(super) ends_group: bool,
+}
+
+impl Recorded {
+    /// As it is read.
+    pub(super) fn decode<E: Event>(&self) -> E {
+        E::decode(self.event_type, self.version, &self.body).unwrap()
+    }
 }
 
 /// What becomes of a commit.
@@ -73,15 +83,28 @@ impl Log {
         self.durable < self.events.len()
     }
 
-    /// Appends events, and gives them back as they will be read.
+    /// How much of it is durable.
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Appends events to a stream that has so many, and gives them back as they will be read.
+    /// `None`: it has another number of them, and nothing is appended.
     pub(super) fn append<E: Event + Debug + PartialEq>(
         &mut self,
         stream: &str,
+        expected: usize,
         events: &[E],
         at: DateTime<Utc>,
-    ) -> Vec<E> {
+    ) -> Option<Vec<E>> {
+        if self.count(stream) != expected {
+            if let Some(kept) = &self.kept {
+                kept.expect_refused(stream, expected);
+            }
+            return None;
+        }
         let mut read = Vec::new();
-        for event in events {
+        for (index, event) in events.iter().enumerate() {
             let (event_type, version) = (event.event_type(), event.version());
             let body = event.encode().unwrap();
             let again = E::decode(event_type, version, &body).unwrap();
@@ -90,10 +113,11 @@ impl Log {
             self.streams.entry(stream.to_owned()).or_default().push(self.events.len());
             let stream = stream.to_owned();
             let cause = self.cause;
-            self.events.push(Recorded { stream, event_type, version, body, at, cause });
+            let ends_group = index + 1 == events.len();
+            self.events.push(Recorded { stream, event_type, version, body, cause, at, ends_group });
         }
         self.appends.push(self.events.len());
-        read
+        Some(read)
     }
 
     /// Commits the first so many of the waiting appends, as one.
@@ -148,6 +172,25 @@ impl Log {
         self.streams.contains_key(stream)
     }
 
+    /// How many events a stream has.
+    pub(super) fn count(&self, stream: &str) -> usize {
+        self.streams.get(stream).map_or(0, Vec::len)
+    }
+
+    /// The numbers of events that a stream has had after appends, without the newest.
+    pub(super) fn earlier(&self, stream: &str) -> Vec<usize> {
+        let ends = self.stream(stream).enumerate().filter(|(_, event)| event.ends_group);
+        let mut ends: Vec<usize> = ends.map(|(index, _)| index + 1).collect();
+        ends.pop();
+        ends
+    }
+
+    /// The events that were appended together, of which the first stands there.
+    pub(super) fn group_at(&self, start: usize) -> Range<usize> {
+        let length = self.events[start..].iter().position(|event| event.ends_group);
+        start..start + length.map_or(0, |last| last + 1)
+    }
+
     /// The events of a stream.
     pub(super) fn stream(&self, stream: &str) -> impl Iterator<Item = &Recorded> {
         let places = self.streams.get(stream).into_iter().flatten();
@@ -161,11 +204,15 @@ impl Log {
     }
 
     /// A machine read back from its stream.
-    pub(super) fn fold<A: Aggregate>(&self, stream: &str, mut machine: A) -> A {
-        for place in self.streams.get(stream).into_iter().flatten() {
-            let event = &self.events[*place];
-            let read = A::Event::decode(event.event_type, event.version, &event.body).unwrap();
-            machine.apply(&read, event.at);
+    pub(super) fn fold<A: Aggregate>(&self, stream: &str, machine: A) -> A {
+        self.fold_first(stream, usize::MAX, machine)
+    }
+
+    /// A machine read back from so many events of its stream.
+    pub(super) fn fold_first<A: Aggregate>(&self, stream: &str, count: usize, machine: A) -> A {
+        let mut machine = machine;
+        for event in self.stream(stream).take(count) {
+            machine.apply(&event.decode(), event.at);
         }
         machine
     }

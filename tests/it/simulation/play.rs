@@ -194,7 +194,9 @@ pub(super) fn live(seed: u64) -> World {
     world.run();
     if world.folds.stacks.contains_key(&id) && world.is_healthy() {
         world.check_end(id);
+        world.check_reader();
         peace(&mut world, id, &template);
+        world.check_reader();
     }
     let told_every = if is_tree { TREE_TOLD_EVERY } else { TOLD_EVERY };
     if seed.is_multiple_of(told_every) && world.is_healthy() {

@@ -24,6 +24,7 @@ impl World {
         if self.node.stacks.contains_key(&id) {
             return;
         }
+        self.wake_stack_early(id);
         let mut stack = self.folded(id);
         let moment = Moment::of(self.clock.as_ref());
         let decision = stack.recover(&moment, &self.stack_knowledge);
@@ -34,7 +35,13 @@ impl World {
 
     /// A stack as its log says it, with all that it needs to go on.
     pub(super) fn folded(&self, id: StackId) -> Live<Stack> {
-        let mut stack = Live::of(self.log.fold(StreamId::stack(id).as_str(), Stack::named(id)));
+        let stream = StreamId::stack(id);
+        let machine = self.log.fold(stream.as_str(), Stack::named(id));
+        self.completed(Live::of(machine, self.log.count(stream.as_str())))
+    }
+
+    /// The same stack, with what is read beside its stream.
+    pub(super) fn completed(&self, mut stack: Live<Stack>) -> Live<Stack> {
         for origin in stack.origins_needed() {
             let Some(revision) = stack.revision_of(origin) else { continue };
             if revision.source.is_none() {
@@ -59,8 +66,10 @@ impl World {
         if self.node.resources.contains_key(&id) {
             return;
         }
-        let fresh = Resource::named(id, name.clone());
-        let mut resource = Live::of(self.log.fold(StreamId::resource(id).as_str(), fresh));
+        self.wake_resource_early(id, name);
+        let (stream, fresh) = (StreamId::resource(id), Resource::named(id, name.clone()));
+        let machine = self.log.fold(stream.as_str(), fresh);
+        let mut resource = Live::of(machine, self.log.count(stream.as_str()));
         let clock = self.clock.clone();
         let decision = resource.recover(&Moment::of(clock.as_ref()), &self.resource_knowledge);
         self.node.resources.insert(id, resource);
@@ -102,7 +111,8 @@ impl World {
                 if name.as_str() == ROOT {
                     self.announce(id, &events);
                 }
-                let read = self.log.append(StreamId::stack(id).as_str(), &events, now);
+                let (stream, next) = (StreamId::stack(id), self.node.stacks[&id].next);
+                let read = self.log.append(stream.as_str(), next, &events, now).unwrap();
                 self.folds.stack(id, &read, now);
                 if name.as_str() == ROOT {
                     self.hold_to_plan(id, &events);
@@ -193,7 +203,9 @@ impl World {
         while let Some(command) = next {
             let decision = project.decide(&mut (), command, &moment, &())?;
             if !decision.events.is_empty() {
-                let read = self.log.append(stream.as_str(), &decision.events, moment.now);
+                let next = self.log.count(stream.as_str());
+                let read = self.log.append(stream.as_str(), next, &decision.events, moment.now);
+                let read = read.unwrap();
                 read.iter().for_each(|event| project.apply(event, moment.now));
             }
             next = decision.then;
@@ -239,7 +251,8 @@ impl World {
                 let live = self.node.resources.get_mut(&id)?;
                 let before = self.folds.resource((id, &live.name), &[], now);
                 self.wrongs.extend(rules::resource_events(before, &events));
-                let read = self.log.append(StreamId::resource(id).as_str(), &events, now);
+                let stream = StreamId::resource(id);
+                let read = self.log.append(stream.as_str(), live.next, &events, now).unwrap();
                 let fold = self.folds.resource((id, &live.name), &read, now);
                 events.iter().for_each(|event| live.apply(event, now));
                 self.wrongs.extend(resources_differ(live, fold));

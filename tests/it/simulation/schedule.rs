@@ -64,6 +64,7 @@ impl World {
     }
 
     fn step(&mut self) -> bool {
+        self.read_elsewhere();
         let danger = self.dangers.crash;
         if danger > 0 && self.crashes < 3 && self.chance.one_in(danger) {
             self.crash();

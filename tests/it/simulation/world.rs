@@ -181,6 +181,8 @@ pub(super) struct World {
     pub(super) resource_knowledge: resource::Knowledge,
     /// Only what the fold of the log says, to be compared with what lives.
     pub(super) folds: super::folds::Folds,
+    /// The node that only reads.
+    pub(super) reader: super::reader::Reader,
     pub(super) wrongs: Vec<String>,
     /// Whether the newest revision was reached, whatever was done with the stack since.
     pub(super) reached: bool,
@@ -237,6 +239,7 @@ impl World {
                 observe_on_update: false,
             },
             folds: super::folds::Folds::default(),
+            reader: super::reader::Reader::new(seed),
             wrongs: Vec::new(),
             reached: false,
             story: Vec::new(),

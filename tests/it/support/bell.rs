@@ -1,6 +1,7 @@
 //! A receiver of webhooks, which keeps what it was told and answers as it is asked to.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) struct Ring {
     head: String,
     pub(crate) body: String,
+    /// Whether it was not refused.
+    pub(crate) is_taken: bool,
 }
 
 impl Ring {
@@ -48,6 +51,8 @@ pub(crate) enum Answer {
     Status(u16),
     /// It was heard, and nobody learns that.
     Lost,
+    /// It was heard, which is said after a while.
+    Late(Duration),
     /// The connection ends before it is heard.
     Deaf,
 }
@@ -104,9 +109,16 @@ async fn hear(mut stream: TcpStream, heard: &Mutex<Vec<Ring>>, answer: Answer) {
             break (head.to_owned(), body.to_owned());
         }
     };
-    heard.lock().unwrap().push(Ring { head, body });
-    if let Answer::Status(status) = answer {
-        let head = format!("HTTP/1.1 {status} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-        let _ = stream.write_all(head.as_bytes()).await;
-    }
+    let is_taken = !matches!(answer, Answer::Status(300..));
+    heard.lock().unwrap().push(Ring { head, body, is_taken });
+    let status = match answer {
+        Answer::Status(status) => status,
+        Answer::Late(after) => {
+            tokio::time::sleep(after).await;
+            204
+        }
+        Answer::Lost | Answer::Deaf => return,
+    };
+    let head = format!("HTTP/1.1 {status} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let _ = stream.write_all(head.as_bytes()).await;
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -11,6 +12,13 @@ use hearth::events::log::{
 use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use tokio::sync::{Mutex, MutexGuard, watch};
 
+use super::chance::Chance;
+
+/// There is trouble of each of three kinds once in so many times that a place is kept.
+const TROUBLES: u64 = 8;
+/// For how long the log is silent.
+const SILENCE: Duration = Duration::from_millis(300);
+
 pub(crate) struct CutLog {
     inner: Arc<dyn EventLog>,
     /// Appends that still pass.
@@ -19,6 +27,8 @@ pub(crate) struct CutLog {
     held: Mutex<()>,
     /// Whether it is written as before trusts were told apart by their roles.
     forgets_roles: bool,
+    /// What says when the places of outlets are not kept as they should be.
+    trouble: std::sync::Mutex<Option<Chance>>,
     generation: watch::Sender<u64>,
 }
 
@@ -26,7 +36,15 @@ impl CutLog {
     pub(crate) fn new(inner: Arc<dyn EventLog>, appends: i64) -> Self {
         let left = AtomicI64::new(appends);
         let generation = watch::Sender::new(*inner.generation().borrow());
-        Self { inner, left, held: Mutex::default(), forgets_roles: false, generation }
+        let (held, trouble) = (Mutex::default(), std::sync::Mutex::default());
+        Self { inner, left, held, forgets_roles: false, trouble, generation }
+    }
+
+    /// A log that does not keep places of outlets now and then, or says so though it does, or is
+    /// silent for a while; it may break off after some appends.
+    pub(crate) fn troubled(inner: Arc<dyn EventLog>, mut chance: Chance) -> Self {
+        let appends = if chance.one_in(2) { 1 + chance.below(40) as i64 } else { i64::MAX };
+        Self { trouble: Some(chance).into(), ..Self::new(inner, appends) }
     }
 
     /// A log as it was written before trusts were told apart by their roles; it never breaks off.
@@ -50,6 +68,12 @@ impl CutLog {
             return Err(LogError::Unavailable("cut".to_owned()));
         }
         Ok(())
+    }
+
+    fn trouble(&self, stream: &StreamId) -> Option<u64> {
+        let mut trouble = self.trouble.lock().unwrap();
+        let chance = trouble.as_mut().filter(|_| stream.kind() == "outlet")?;
+        Some(chance.below(TROUBLES))
     }
 
     /// Says that it has lost events.
@@ -78,7 +102,15 @@ impl EventLog for CutLog {
             drop(self.held.lock().await);
         }
         self.takes_one_more()?;
-        self.inner.append(stream, expected, events).await
+        let trouble = self.trouble(stream);
+        let refused = || Err(LogError::Unavailable("in trouble".to_owned()));
+        match trouble {
+            Some(0) => return refused(),
+            Some(1) => tokio::time::sleep(SILENCE).await,
+            _ => {}
+        }
+        let appended = self.inner.append(stream, expected, events).await;
+        if trouble == Some(2) { refused() } else { appended }
     }
 
     async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError> {
@@ -111,6 +143,10 @@ impl EventLog for CutLog {
 
     fn durable_position(&self) -> Position {
         self.inner.durable_position()
+    }
+
+    fn spacing(&self) -> u64 {
+        self.inner.spacing()
     }
 
     fn is_read_only(&self) -> bool {

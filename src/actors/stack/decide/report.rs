@@ -33,6 +33,7 @@ impl Decider<'_> {
         };
         let outcome = outcome.filter(|(of, _)| *of == traversal.id).map(|(_, outcome)| outcome);
         let is_current = traversal.nodes.get(&name) == Some(&id);
+        let is_known = traversal.existing.iter().any(|row| row.id == id);
         match outcome {
             Some(Outcome::CleanedUp) => {
                 self.working.rows.shift_remove(&id);
@@ -64,8 +65,12 @@ impl Decider<'_> {
                     replaced_by: None,
                 };
                 self.working.rows.insert(new, row);
-                let tell = self.converge_task(&name, new);
-                Decision::record(ReplacementStarted {
+                let tell = is_known.then(|| self.converge_task(&name, new));
+                if !is_known {
+                    // It is to be cleaned up, which the tasks do not know of: they are drawn up anew.
+                    self.working.traversing = None;
+                }
+                let decision = Decision::record(ReplacementStarted {
                     traversal: self
                         .traversal
                         .as_ref()
@@ -75,8 +80,11 @@ impl Decider<'_> {
                     old: id,
                     new,
                     type_name,
-                })
-                .and_do(tell)
+                });
+                match tell {
+                    Some(tell) => decision.and_do(tell),
+                    None => decision.and_then(StackCommand::Advance),
+                }
             }
             Some(Outcome::Failed { reason, .. }) if is_current && self.action == Action::Check => {
                 // Every resource is looked at, whatever was found before.
@@ -192,6 +200,24 @@ mod tests {
         assert_eq!((story.told(), story.orders()), (vec![], vec!["converge net".to_owned()]));
         assert_eq!(story.incarnations()["net"], new);
         assert_eq!(story.when_done("net").orders(), ["clean up net"]);
+    }
+
+    #[test]
+    fn what_the_same_traversal_made_before_a_restart_goes_as_well_where_it_is_replaced() {
+        for is_woken_again in [false, true] {
+            let story = given("net port:net").when_done("net").when_woken();
+            let former = story.incarnations()["net"];
+            let story = story.when_it_ends("net", Outcome::Replace);
+            assert_eq!(story.told(), ["ReplacementStarted"]);
+            assert_eq!(story.orders(), ["converge net"]);
+            assert_ne!(story.incarnations()["net"], former);
+            let story = if is_woken_again { story.when_woken() } else { story };
+            let story = story.when_done("net");
+            assert_eq!(story.orders(), ["converge port"]);
+            let story = story.when_done("port");
+            assert_eq!(story.orders(), ["clean up net"]);
+            assert_eq!(story.when_done("net").told(), ["TraversalSettled"]);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::definition::{shown_environment, source_of};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::query::{Param, number, texts};
 use crate::api::request::Params;
 use crate::api::v1::{Answer, StackPath, State, answer_large, any_stack};
 use crate::events::log::Filter;
@@ -38,6 +39,10 @@ const LOOKS_READ_MAX: u64 = 5_000;
 
 /// A page ends once it has told of so many resources.
 const RESOURCES_MAX: usize = 10_000;
+
+/// What is read of the query.
+pub(in crate::api) const QUERY: &[Param] =
+    &[number("limit"), number("marker"), number("revision"), texts("resource")];
 
 pub(in crate::api) async fn history(
     state: State,

@@ -8,6 +8,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::position_at;
+use crate::api::query::{Param, SORT_DIR, boolean, number, text, texts};
 use crate::api::request::Params;
 use crate::api::url::{Links, link, root};
 use crate::api::v1::{Answer, State, answer};
@@ -41,6 +42,28 @@ const SORT_KEYS: &[(&str, StackSort)] = &[
     ("creation_time", StackSort::Created),
     ("updated_time", StackSort::Updated),
 ];
+
+/// What is read of the query beside the filters.
+const OTHERS: &[Param] = &[
+    boolean("global_tenant"),
+    boolean("with_count"),
+    boolean("show_hidden"),
+    boolean("show_nested"),
+    boolean("show_deleted"),
+    text("tags"),
+    text("tags_any"),
+    text("not_tags"),
+    text("not_tags_any"),
+    texts("sort_keys"),
+    SORT_DIR,
+    text("marker"),
+    number("limit"),
+];
+
+/// What the list reads of its query.
+pub(in crate::api) fn reads() -> Vec<Param> {
+    FILTERS.iter().map(|(name, _)| texts(name)).chain(OTHERS.iter().copied()).collect()
+}
 
 pub(in crate::api) async fn index(state: State, context: Context, request: HttpRequest) -> Answer {
     context.require("stacks:index").await?;

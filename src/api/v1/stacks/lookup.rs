@@ -9,6 +9,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::{position_at, revision};
+use crate::api::query::AT;
 use crate::api::request::{Body, Params};
 use crate::api::url::Links;
 use crate::api::v1::{Answer, StackPath, State};
@@ -92,7 +93,7 @@ async fn named_then(
 ) -> Result<Option<StackRow>, Fault> {
     let project = context.visible_project();
     let params = Params::of(request);
-    if params.one("at").is_some_and(|at| revision(at).is_none())
+    if params.one(AT.name).is_some_and(|at| revision(at).is_none())
         && let at @ Some(_) = position_at(state, &params).await?
     {
         let filters = vec![(StackField::Name, vec![name_or_id.to_owned()])];

@@ -12,6 +12,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past;
+use crate::api::query::AT;
 use crate::api::request::{Body, Params};
 use crate::api::v1::actions::{self, destination};
 use crate::api::v1::{Answer, StackPath, State, answer_large, any_stack, living_stack, requester};
@@ -36,6 +37,11 @@ enum Planned {
     Rollback,
     Delete,
     Act(Action),
+}
+
+/// What can be planned of a stack.
+pub(in crate::api) fn names() -> impl Iterator<Item = &'static str> {
+    PLANNED.iter().map(|(name, _, _)| *name)
 }
 
 /// The plan of a stack that there is not yet, from the body of its create.
@@ -63,7 +69,7 @@ pub(in crate::api) async fn of_stack(
         .find(|(known, _, _)| *known == name)
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
     context.require(rule).await?;
-    if let Some(at) = Params::of(&request).one("at") {
+    if let Some(at) = Params::of(&request).one(AT.name) {
         let Planned::Update(existing @ Existing::Forgotten) = *planned else {
             return Err(Fault::bad_request("Only an update is planned for what is past."));
         };

@@ -10,10 +10,14 @@ use crate::api::conditions;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::state_at;
+use crate::api::query::{Param, boolean};
 use crate::api::request::Params;
 use crate::api::url::Links;
 use crate::api::v1::{Answer, StackPath, State, answer, any_stack, outputs};
 use crate::model::StackId;
+
+/// What is read of the query.
+pub(in crate::api) const QUERY: &[Param] = &[boolean("resolve_outputs")];
 
 pub(in crate::api) async fn show(
     state: State,

@@ -10,6 +10,7 @@ use crate::actors::{RequestContext, UpdateStack};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::query::{Param, boolean};
 use crate::api::request::{Body, Params};
 use crate::api::v1::{
     Answer, StackPath, State, answer_large, living_stack, once, requester, seen, writer,
@@ -20,6 +21,9 @@ use crate::model::{JsonMap, StackId};
 /// What a PATCH changes when it changes anything beside the definition.
 const ARGUMENTS: &[&str] =
     &["clear_parameters", "converge", "disable_rollback", "tags", "timeout_mins"];
+
+/// What a preview reads of its query.
+pub(in crate::api) const PREVIEW_QUERY: &[Param] = &[boolean("show_nested")];
 
 pub(in crate::api) async fn replace(
     state: State,

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::super::tail::Tail;
-use super::super::{Filter, LogError};
+use super::super::{Filter, Groups, LogError};
 use super::node::Node;
 use super::reads::{self, Found, Wanted};
 use super::record::{self, CLOSED};
@@ -161,15 +161,15 @@ impl Feed {
             None => options,
         };
         let mut subscription = node.client.subscribe_to_all(&options).await;
-        let mut group: Vec<Arc<RecordedEvent>> = Vec::new();
+        let mut groups = Groups::after(self.taken);
         loop {
             match self.next(node, &mut subscription).await? {
                 SubscriptionEvent::EventAppeared(event) => {
                     let Some(event) = event.event else { continue };
-                    self.take(&Found::from(event), &mut group).await?;
+                    self.take(&Found::from(event), &mut groups).await?;
                 }
                 SubscriptionEvent::Checkpoint(place)
-                    if group.is_empty() && place.commit > self.place.commit =>
+                    if groups.is_between() && place.commit > self.place.commit =>
                 {
                     self.place = place;
                 }
@@ -210,7 +210,7 @@ impl Feed {
     async fn take(
         &mut self,
         found: &Found,
-        group: &mut Vec<Arc<RecordedEvent>>,
+        groups: &mut Groups<Arc<RecordedEvent>>,
     ) -> Result<(), Over> {
         let Some(stream) = self.log.stream_of(found) else { return Ok(()) };
         if found.event_type == CLOSED || found.event_type.starts_with('$') {
@@ -218,16 +218,16 @@ impl Feed {
         }
         let read = record::read(stream, found)?;
         let (position, ends_group) = (read.event.position.0, read.ends_group);
-        if position > self.taken && !self.log.is_purged(&read.event.stream) {
-            group.extend(self.log.whole(read).await?.map(Arc::new));
-        }
-        if !ends_group {
-            return Ok(());
-        }
+        let is_shown = groups.is_new(position) && !self.log.is_purged(&read.event.stream);
+        let event = match is_shown {
+            true => self.log.whole(read).await?.map(Arc::new),
+            false => None,
+        };
+        let Some(group) = groups.take(position, event, ends_group) else { return Ok(()) };
         let mut tail = lock(&self.live.tail);
-        group.drain(..).for_each(|event| tail.push(event));
+        group.into_iter().for_each(|event| tail.push(event));
         drop(tail);
-        self.taken = self.taken.max(position);
+        self.taken = groups.taken();
         self.place = Place { commit: found.position, prepare: found.position };
         self.log.passed(position, found.position);
         // Followers look into the tail from here on.

@@ -22,6 +22,8 @@ use crate::metrics::{Measured, Page};
 
 /// How long bodies that are on their way hold up the end.
 const CLOSE_TIME_MAX: Duration = Duration::from_secs(10);
+/// What an event of ours takes of a node's file, about: positions are places there.
+const EVENT_BYTES: u64 = 1_024;
 /// What lies beside a body, about; what is smaller is not put aside.
 const BESIDE_SIZE: usize = 1_024;
 
@@ -73,6 +75,10 @@ impl EventLog for EventstoreLog {
 
     fn is_writable(&self) -> bool {
         self.expect_open().is_ok() && self.inner.nodes.reachable()
+    }
+
+    fn spacing(&self) -> u64 {
+        EVENT_BYTES
     }
 
     fn is_read_only(&self) -> bool {

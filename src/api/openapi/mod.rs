@@ -1,13 +1,19 @@
 //! `GET /v1/openapi.json`: the routes of version 1 in OpenAPI's words, put together from the table
 //! that serves them.
 
+mod answers;
+mod bodies;
+mod schema;
+
 use std::collections::BTreeSet;
 
 use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 
+use self::schema::{any, named};
 use super::error::client_statuses;
-use super::routes::routes;
+use super::query::Param;
+use super::routes::described;
 use super::v1::stacks::bundle;
 
 /// Serves the description, to everybody.
@@ -17,15 +23,18 @@ pub(super) async fn show() -> HttpResponse {
 
 fn description() -> Value {
     let mut paths = Map::new();
-    for (verb, path) in routes() {
+    for (verb, path, query) in described() {
         // A second pattern for what another path says already.
         if path.contains(':') {
             continue;
         }
-        let operation = operation(verb, &path);
+        let operation = operation(verb, &path, &query);
         let of_path = paths.entry(path).or_insert_with(|| json!({}));
         of_path[verb.to_lowercase()] = operation;
     }
+    let of_errors = [("Fault", fault()), ("Unknown", unknown()), ("Unauthorized", unauthorized())];
+    let schemas = bodies::schemas().into_iter().chain(answers::schemas()).chain(of_errors);
+    let schemas = schemas.map(|(name, schema)| (name.to_owned(), schema));
     json!({
         "openapi": "3.0.3",
         "info": {
@@ -40,30 +49,36 @@ fn description() -> Value {
             "securitySchemes": {
                 "token": { "type": "apiKey", "in": "header", "name": "X-Auth-Token" },
             },
-            "schemas": { "Fault": fault(), "Unknown": unknown(), "Unauthorized": unauthorized() },
+            "schemas": schemas.collect::<Map<String, Value>>(),
         },
     })
 }
 
-fn operation(verb: &str, path: &str) -> Value {
-    let named = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+fn operation(verb: &str, path: &str, query: &[Param]) -> Value {
+    let in_path = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let text = || json!({ "type": "string" });
-    let named =
-        named.map(|name| json!({ "name": name, "in": "path", "required": true, "schema": text() }));
+    let in_path = in_path
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": text() }));
     let headers = headers(verb, path)
         .into_iter()
         .map(|name| json!({ "name": name, "in": "header", "required": false, "schema": text() }));
-    let parameters: Vec<Value> = named.chain(headers).collect();
+    let query = query.iter().map(|param| param.described());
+    let parameters: Vec<Value> = in_path.chain(query).chain(headers).collect();
     let mut operation = json!({
         "operationId": operation_id(verb, path),
         "parameters": parameters,
         "responses": responses(verb, path),
     });
-    if matches!(verb, "POST" | "PUT" | "PATCH") {
-        let any = json!({ "schema": { "type": "object" } });
-        operation["requestBody"] = json!({ "content": { "application/json": any } });
+    if let Some((body, required)) = bodies::body(verb, below(path)) {
+        let content = json!({ "application/json": { "schema": body } });
+        operation["requestBody"] = json!({ "required": required, "content": content });
     }
     operation
+}
+
+/// A path below its project.
+fn below(path: &str) -> &str {
+    path.trim_start_matches("/{project}")
 }
 
 /// The headers that a change may have: which state of the stack, which plan, and whether it is made
@@ -86,22 +101,18 @@ fn headers(verb: &str, path: &str) -> Vec<&'static str> {
 
 /// `get_stacks_name_id_resources`.
 fn operation_id(verb: &str, path: &str) -> String {
-    let words = path.trim_start_matches("/{project}").split('/').filter(|word| !word.is_empty());
+    let words = below(path).split('/').filter(|word| !word.is_empty());
     let words = words.map(|word| word.trim_matches(['{', '}']));
     std::iter::once(verb.to_lowercase().as_str()).chain(words).collect::<Vec<_>>().join("_")
 }
 
 fn responses(verb: &str, path: &str) -> Value {
-    let of =
-        |schema: &str| json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
+    let of = |schema: &str| json!({ "schema": named(schema) });
     let mut responses = Map::new();
     for status in client_statuses().collect::<BTreeSet<u16>>() {
         let content = match status {
             404 => json!({
-                "application/json": { "schema": { "anyOf": [
-                    { "$ref": "#/components/schemas/Fault" },
-                    { "$ref": "#/components/schemas/Unknown" },
-                ] } },
+                "application/json": { "schema": { "anyOf": [named("Fault"), named("Unknown")] } },
                 "text/plain": {},
             }),
             _ => json!({ "application/json": of("Fault") }),
@@ -113,8 +124,17 @@ fn responses(verb: &str, path: &str) -> Value {
     let answer = json!({ "description": "No token, or none that holds.", "content": answer });
     responses.insert("401".to_owned(), answer);
     for (status, types) in successes(verb, path) {
-        let content: Map<String, Value> =
-            types.iter().map(|kind| ((*kind).to_owned(), json!({}))).collect();
+        let content: Map<String, Value> = types
+            .iter()
+            .map(|kind| {
+                let schema = match (*kind, types) {
+                    ("application/json", PLAIN) => named("Unknown"),
+                    ("application/json", _) => answers::answer(verb, below(path)),
+                    _ => any(),
+                };
+                ((*kind).to_owned(), json!({ "schema": schema }))
+            })
+            .collect();
         let mut answer = json!({ "description": "What was asked is done, or taken on." });
         if !content.is_empty() {
             answer["content"] = content.into();
@@ -135,8 +155,7 @@ const FEED: &[&str] = &["text/event-stream", "application/x-ndjson"];
 
 /// The statuses of a request that is not refused, each with the types that its body may have.
 fn successes(verb: &str, path: &str) -> Vec<(u16, &'static [&'static str])> {
-    let below = path.trim_start_matches("/{project}");
-    match (verb, below) {
+    match (verb, below(path)) {
         ("GET", "/feed" | "/stacks/{name}/{id}/feed") => vec![(200, FEED)],
         ("GET", "/stacks/{name}/{id}/history/bundle") => vec![(200, LINES)],
         ("POST", "/stacks") => vec![(201, JSON)],

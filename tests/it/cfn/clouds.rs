@@ -1,0 +1,161 @@
+//! Several clouds whose users sign requests: whose key it is decides in which cloud the work is done.
+
+use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, key_at, within};
+use super::signer::Key;
+use crate::api::app::{SetUp, login};
+
+const WAITING: &str = r#"{
+    "heat_template_version": "2018-08-31",
+    "resources": {
+        "net": { "type": "OS::Neutron::Net" },
+        "handle": { "type": "AWS::CloudFormation::WaitConditionHandle" },
+        "wait": { "type": "AWS::CloudFormation::WaitCondition", "properties": {
+            "Handle": { "get_resource": "handle" }, "Timeout": 60 } }
+    },
+    "outputs": { "address": { "value": { "get_resource": "handle" } } }
+}"#;
+
+/// A cloud beside Hearth's own.
+struct Other {
+    sandbox: RunningSandbox,
+    http: reqwest::Client,
+}
+
+impl Other {
+    fn start() -> Self {
+        let config = SandboxConfig { cfn_url: None, ..SandboxConfig::instant() };
+        let sandbox = Sandbox::start(config).unwrap();
+        Self { sandbox, http: reqwest::Client::new() }
+    }
+
+    /// A key of a user's.
+    async fn key(&self, user: &str) -> Key {
+        let keystone = &self.sandbox.auth_url;
+        let (token, project) = login(&self.http, keystone, user, user).await;
+        key_at(&self.http, keystone, &token, &project).await
+    }
+
+    /// What an administrator finds.
+    async fn list(&self, service: &str, path: &str, kind: &str) -> Vec<Value> {
+        list(&self.http, &self.sandbox.auth_url, service, path, kind).await
+    }
+}
+
+async fn list(
+    http: &reqwest::Client,
+    keystone: &str,
+    service: &str,
+    path: &str,
+    kind: &str,
+) -> Vec<Value> {
+    let (token, _) = login(http, keystone, "admin", "admin").await;
+    let url = format!("{}/auth/tokens", keystone.trim_end_matches('/'));
+    let known = http.get(url).header("x-auth-token", &token).header("x-subject-token", &token);
+    let known: Value = known.send().await.unwrap().json().await.unwrap();
+    let services = known["token"]["catalog"].as_array().unwrap();
+    let found = services.iter().find(|it| it["type"] == service).unwrap();
+    let url = format!("{}{path}", found["endpoints"][0]["url"].as_str().unwrap());
+    let listed = http.get(url).header("x-auth-token", &token).send().await.unwrap();
+    let listed: Value = listed.json().await.unwrap();
+    listed[kind].as_array().unwrap_or_else(|| panic!("{listed}")).clone()
+}
+
+impl Desk {
+    /// Waits until a stack shows something.
+    async fn shown(&self, stack: &str, wanted: &str) -> String {
+        loop {
+            let shown = self.get("DescribeStacks", &[("StackName", stack)]).await.text;
+            assert!(!shown.contains("FAILED"), "{shown}");
+            if shown.contains(wanted) {
+                return shown;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[actix::test]
+async fn a_stack_of_another_clouds_user_is_made_waits_and_is_deleted_in_that_cloud() {
+    let other = Other::start();
+    let signers = vec![("east", other.sandbox.auth_url.clone())];
+    let mut desk = Desk::set_up(SetUp { signers, ..SetUp::default() }).await;
+    let own = std::mem::replace(&mut desk.key, other.key("demo").await);
+    let (users, projects) = ("/users?domain_id=heat", "/projects?domain_id=heat");
+    let count = async || {
+        let networks = other.list("network", "/v2.0/networks", "networks").await.len();
+        let users = other.list("identity", users, "users").await.len();
+        let projects = other.list("identity", projects, "projects").await.len();
+        let trusts = other.list("identity", "/OS-TRUST/trusts", "trusts").await.len();
+        (networks, users, projects, trusts)
+    };
+    let before = count().await;
+    let here = async || {
+        let listed =
+            list(&desk.app.client, &desk.app.keystone, "network", "/v2.0/networks", "networks");
+        listed.await.len()
+    };
+    let here_before = here().await;
+
+    let web = [("StackName", "web"), ("TemplateBody", WAITING)];
+    let created = desk.post("CreateStack", &web).await;
+    assert_eq!(created.status, 200, "{}", created.text);
+    let arn = within(&created.text, "StackId").to_owned();
+    let shown = desk.shown("web", "Signature=").await;
+    let address = within(&shown, "OutputValue").replace("&amp;", "&");
+    assert_eq!(count().await, (before.0 + 1, before.1 + 1, before.2 + 1, before.3 + 1));
+    assert_eq!(here().await, here_before);
+    // The key of its handle's user is the other cloud's, too.
+    let heard = json!({ "Status": "SUCCESS", "UniqueId": "a", "Reason": "r", "Data": "d" });
+    let heard = desk.app.client.put(address).json(&heard).send().await.unwrap();
+    assert_eq!(heard.status(), 200);
+    desk.shown("web", "CREATE_COMPLETE").await;
+
+    // Whoever is of this cloud sees nothing of it.
+    let theirs = std::mem::replace(&mut desk.key, own);
+    assert_eq!(desk.get("DescribeStacks", &[("StackName", "web")]).await.status, 400);
+    desk.key = theirs;
+    assert_eq!(desk.get("DeleteStack", &[("StackName", "web")]).await.status, 200);
+    desk.shown(&arn, "DELETE_COMPLETE").await;
+    while count().await != before {
+        // The trust is given back when nobody waits for it.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn every_cloud_is_asked_and_the_one_that_knows_the_key_says_why_not() {
+    let other = Other::start();
+    let gone = format!("http://127.0.0.1:{}", free_port());
+    let signers = vec![("east", other.sandbox.auth_url.clone())];
+    let mut desk = Desk::set_up(SetUp { signers, ..SetUp::default() }).await;
+    assert_eq!(desk.get("ListStacks", &[]).await.status, 200);
+    let theirs = other.key("demo").await;
+    let wrong = Key { secret: desk.key.secret.clone(), ..theirs.clone() };
+    let own_wrong = Key { secret: theirs.secret.clone(), ..desk.key.clone() };
+    let unknown = Key { access: "nobody".to_owned(), ..theirs.clone() };
+    for (key, code) in
+        [(wrong, "AccessDenied"), (own_wrong, "AccessDenied"), (unknown, "InvalidClientTokenId")]
+    {
+        desk.key = key;
+        let refused = desk.get("ListStacks", &[]).await;
+        assert_eq!((refused.status, within(&refused.text, "Code")), (403, code));
+    }
+    desk.app.stop().await;
+
+    // One that does not answer keeps nobody from the others, and may be the one that knows.
+    let signers = vec![("gone", gone), ("east", other.sandbox.auth_url.clone())];
+    let mut desk = Desk::set_up(SetUp { signers, ..SetUp::default() }).await;
+    desk.key = theirs.clone();
+    assert_eq!(desk.get("ListStacks", &[]).await.status, 200);
+    desk.key.access = "nobody".to_owned();
+    assert_eq!(desk.get("ListStacks", &[]).await.status, 503);
+    desk.app.stop().await;
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
