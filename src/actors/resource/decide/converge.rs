@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::actors::resource::story::{act, converge, given_nothing, test_resource};
+    use crate::actors::resource::story::{act, converge, done, given_nothing, test_resource};
     use crate::events::ResourceEvent;
     use crate::model::JsonMap;
 
@@ -165,6 +165,18 @@ mod tests {
         let story = given_nothing().when(test_resource(1, "x")).when(test_resource(1, "y"));
         assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
         assert_eq!(story.resource.action, Action::Update);
+    }
+
+    #[test]
+    fn what_each_update_makes_anew_is_made_once_in_a_traversal_that_starts_over() {
+        let handle = |number| converge(number, "OS::Heat::UpdateWaitConditionHandle", json!({}));
+        let story = given_nothing().when(handle(1)).when_answered(done()).when_woken();
+        assert_eq!(story.resource.status, Status::Complete);
+        let story = story.when(handle(1));
+        assert!(story.told().is_empty());
+        assert!(matches!(story.outcome(), Some((_, Outcome::Converged))));
+        let story = story.when(handle(2));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Replace))));
     }
 
     #[test]
