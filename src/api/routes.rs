@@ -18,11 +18,37 @@ use super::{feed, selection, versions};
 
 /// Serves the routes of version 1, the same under each of its prefixes. Every known URL answers
 /// 405 to the verbs that it lacks.
+///
+/// They are looked for by their prefixes: a pattern of all that a URL has costs more than most of
+/// the answers, if each is tried in turn.
 pub(super) fn register(config: &mut web::ServiceConfig) {
+    let not_found = || web::to(versions::not_found);
+    let mut stack = web::scope(below(PROJECT, STACK)).default_service(not_found());
+    let (mut named, mut others) = (Vec::new(), Vec::new());
     for url in v1().0 {
-        config.service(url.service());
+        if url.path.starts_with(STACK) {
+            stack = stack.service(url.service(STACK));
+        } else if url.path.starts_with(STACKS) {
+            named.push(url);
+        } else {
+            others.push(url);
+        }
     }
-    config.default_service(web::to(versions::not_found));
+    // An ARN has as many parts as a stack's URL.
+    let mut project = web::scope(PROJECT).default_service(not_found());
+    for url in named {
+        project = project.service(url.service(PROJECT));
+    }
+    project = project.service(stack);
+    for url in others {
+        project = project.service(url.service(PROJECT));
+    }
+    config.service(project).default_service(not_found());
+}
+
+/// A path without the prefix that it has.
+fn below<'a>(prefix: &str, path: &'a str) -> &'a str {
+    path.strip_prefix(prefix).unwrap_or(path)
 }
 
 /// Every route of version 1: its verb, and its path below the version.
@@ -67,11 +93,12 @@ impl Table {
     }
 }
 
+const PROJECT: &str = "/{project}";
 const STACKS: &str = "/{project}/stacks";
+const STACK: &str = "/{project}/stacks/{name}/{id}";
 
 fn v1() -> Table {
-    let stack = "/{project}/stacks/{name}/{id}";
-    let under = |path: &str| format!("{stack}{path}");
+    let under = |path: &str| format!("{STACK}{path}");
     Table(Vec::new())
         .service(
             known("/{project}/validate", [("POST", web::post().to(templates::validate))])
@@ -152,7 +179,7 @@ fn v1() -> Table {
         .service(known("/{project}/stacks/{name}", stack_by_one_name()).at(Past::Passes))
         .service(
             known(
-                stack,
+                STACK,
                 [
                     get(stacks::show::show),
                     ("POST", web::post().to(stacks::lookup::subpath_of_post)),
@@ -296,15 +323,16 @@ impl Known {
         reads
     }
 
-    fn service(self) -> impl HttpServiceFactory + 'static {
+    /// Serves it within a scope.
+    fn service(self, scope: &str) -> impl HttpServiceFactory + 'static {
         let past = self.past;
-        self.resource().wrap(from_fn(move |request, next| refuse_past(past, request, next)))
+        self.resource(scope).wrap(from_fn(move |request, next| refuse_past(past, request, next)))
     }
 
-    fn resource(self) -> Resource {
+    fn resource(self, scope: &str) -> Resource {
         let allowed: Vec<&str> = self.verbs.iter().map(|(verb, _)| *verb).collect();
         let allowed = allowed.join(",");
-        let mut resource = web::resource(self.path).app_data(self.query);
+        let mut resource = web::resource(below(scope, &self.path)).app_data(self.query);
         for (_, route) in self.verbs {
             resource = resource.route(route);
         }
