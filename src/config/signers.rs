@@ -20,32 +20,15 @@ pub struct SigningCloud {
 /// The Keystones of which a caller who comes with a password has to name one; `None` where it is
 /// always that of `[keystone_authtoken]`.
 pub(super) fn entrances(layers: &Layers) -> Result<Option<Vec<String>>, ConfigError> {
-    let allowed = layers.list("auth_password", "allowed_auth_uris").unwrap_or_default();
-    if !layers.flag("auth_password", "multi_cloud")?.unwrap_or(false) {
-        return Ok(None);
-    }
-    if allowed.is_empty() {
-        return Err(ConfigError::Missing {
-            name: "[auth_password] allowed_auth_uris".to_owned(),
-            why: "with multi_cloud, a caller who comes with a password names one of them",
-        });
-    }
-    Ok(Some(allowed))
+    let why = "with multi_cloud, a caller who comes with a password names one of them";
+    several(layers, ("auth_password", "allowed_auth_uris"), why)
 }
 
 /// Those of the list, in its order, each out of a group of its own; `None` where the cloud of
 /// `[keystone_authtoken]` is the only one.
 pub(super) fn from_layers(layers: &Layers) -> Result<Option<Vec<SigningCloud>>, ConfigError> {
-    let names = layers.list("ec2authtoken", "clouds").unwrap_or_default();
-    if !layers.flag("ec2authtoken", "multi_cloud")?.unwrap_or(false) {
-        return Ok(None);
-    }
-    if names.is_empty() {
-        return Err(ConfigError::Missing {
-            name: "[ec2authtoken] clouds".to_owned(),
-            why: "with multi_cloud, these alone are asked whose a signed request is",
-        });
-    }
+    let why = "with multi_cloud, these alone are asked whose a signed request is";
+    let Some(names) = several(layers, ("ec2authtoken", "clouds"), why)? else { return Ok(None) };
     let named = |name: String| {
         let group = format!("ec2authtoken.{name}");
         let insecure = layers.flag(&group, "insecure")?.unwrap_or(false);
@@ -54,6 +37,22 @@ pub(super) fn from_layers(layers: &Layers) -> Result<Option<Vec<SigningCloud>>, 
         Ok(SigningCloud { name, service, ca_file, insecure })
     };
     names.into_iter().map(named).collect::<Result<_, _>>().map(Some)
+}
+
+/// A list that counts where its group says `multi_cloud`, and then has to be there.
+fn several(
+    layers: &Layers,
+    (group, option): (&str, &str),
+    why: &'static str,
+) -> Result<Option<Vec<String>>, ConfigError> {
+    let listed = layers.list(group, option).unwrap_or_default();
+    if !layers.flag(group, "multi_cloud")?.unwrap_or(false) {
+        return Ok(None);
+    }
+    if listed.is_empty() {
+        return Err(ConfigError::Missing { name: format!("[{group}] {option}"), why });
+    }
+    Ok(Some(listed))
 }
 
 #[cfg(test)]

@@ -408,11 +408,9 @@ impl Aggregate for Stack {
                 };
                 if let Some(traversal) = &mut self.traversal {
                     traversal.replaces(replacement.old, &self.rows);
-                }
-                self.rows.insert(replacement.new, new);
-                if let Some(traversal) = &mut self.traversal {
                     traversal.nodes.insert(replacement.name.clone(), replacement.new);
                 }
+                self.rows.insert(replacement.new, new);
             }
             StackEvent::ActionDeferred(deferred) => self.deferred.push(deferred.clone()),
             StackEvent::SnapshotStarted(started) => {
