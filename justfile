@@ -25,8 +25,8 @@ live:
     cargo test --test live -- --nocapture
 
 # The speed budgets, over the public API.
-bench:
-    cargo run --release -- bench
+bench *parts:
+    cargo run --release -- bench {{parts}}
 
 # The journeys of the real client.
 client:

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use super::asks::{Accepted, CreateStack, RequestContext, UpdateStack};
+use super::credentials::check_home;
 use super::engine::Engine;
 use super::executor;
 use super::project::ProjectCommand;
@@ -83,7 +84,7 @@ impl Engine {
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;
         let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
-        let trustor = match services.credentials.ensure(services, who).await {
+        let trustor = match services.credentials.ensure(services, who, project).await {
             Ok(trustor) => trustor,
             Err(refusal) => {
                 let _ = services.ask_project(project, release(), who.meta()).await;
@@ -127,7 +128,7 @@ impl Engine {
         ask.template = None;
         let planned = self.hold_to_plan(who, self.plan_of(who, &ask, &prepared)).await?;
         let (summary, source, known) = (prepared.summary, prepared.source, prepared.known);
-        let trustor = self.services.credentials.ensure(&self.services, who).await?;
+        let trustor = self.ensure(who, &summary).await?;
         let mut kept = summary.revision.settings.clone();
         if !ask.existing {
             kept.tags.clear();
@@ -150,11 +151,12 @@ impl Engine {
         let summary = self.summary(who, stack).await?;
         self.allow(who, &summary).await?;
         let planned = self.hold_to_plan(who, self.plan_delete(who, stack)).await?;
-        let trustor = match self.services.credentials.ensure(&self.services, who).await {
+        let trustor = match self.ensure(who, &summary).await {
             Ok(trustor) => trustor,
             // What keeps a new trust from being made must not keep a stack from being deleted
             // with the one that it has, where that lends no more than the caller holds.
             Err(refusal) if summary.trustor.is_within(&who.caller) => {
+                check_home(&self.services, &summary.project_id, &who.token).await?;
                 warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
                 summary.trustor.clone()
             }
@@ -205,7 +207,7 @@ impl Engine {
             self.allow(who, &summary).await?;
         }
         let planned = self.hold_to_plan(who, self.plan_act(who, stack, action)).await?;
-        let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
+        let trustor = Some(self.ensure(who, &summary).await?);
         let act = || StackCommand::Act { action, trustor: trustor.clone() };
         let receipt = self.ask_planned(stack, who, planned, act).await?;
         Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
@@ -220,12 +222,13 @@ impl Engine {
         name: &StackName,
     ) -> Result<Known, Refusal> {
         let services = &self.services;
-        let lacking = exposure::lacking(services).await;
+        let there = self.cloud_of(who);
+        let lacking = exposure::lacking(&there).await;
         let (known, asked) = self.prepare_here(who, source, id, name, lacking).await?;
         if let Some(cloud) = &services.cloud {
             let session = who.session(cloud, &who.caller.project_id);
             let (registry, definition) = (&services.registry, &known.definition);
-            exposure::check_extensions(services, definition).await?;
+            exposure::check_extensions(services, &there, definition).await?;
             executor::check_in_cloud(registry, definition, &asked, &session).await?;
         }
         Ok(known)

@@ -38,19 +38,37 @@ impl Handler<TrustOf> for Shell<Project> {
     }
 }
 
+/// Asks a project for the oldest trust that is in use, sealed.
+#[derive(Message)]
+#[rtype(result = "Option<Value>")]
+pub struct OldestTrust;
+
+impl Handler<OldestTrust> for Shell<Project> {
+    type Result = Option<Value>;
+
+    fn handle(&mut self, _ask: OldestTrust, _ctx: &mut Context<Self>) -> Option<Value> {
+        self.machine.oldest_trust().cloned()
+    }
+}
+
 impl Credentials {
-    /// Sees to it that Hearth may go on for the user once his token is gone, with the roles that the
-    /// token has and no other, or those of the password that came with it. Asks Keystone only where
-    /// there is no such trust yet, or the one there is no longer works.
+    /// Sees to it that Hearth may go on for the user, with a stack of the owner's, once his token is
+    /// gone, with the roles that the token has and no other, or those of the password that came with
+    /// it. Asks Keystone only where there is no such trust yet, or the one there is no longer works.
     pub async fn ensure(
         &self,
         services: &Arc<Services>,
         who: &RequestContext,
+        owner: &ProjectId,
     ) -> Result<Trustor, Refusal> {
         let caller = &who.caller;
         let by_password = services.limits.deferred_auth == DeferredAuth::Password;
         let (login, cloud) = (who.login.as_ref().filter(|_| by_password), &services.cloud);
         let Some(cloud) = cloud else { return Ok(lent(services, caller)) };
+        check_home(services, owner, &who.token).await?;
+        if *owner != caller.project_id {
+            check_home(services, &caller.project_id, &who.token).await?;
+        }
         let home = cloud.home_of(&who.token);
         let trustor = match login {
             // The password is good for all that the user may do.
@@ -72,11 +90,14 @@ impl Credentials {
         let _alone = making.lock().await;
         // The project has the last word: a trust of its former stacks may be on its way back.
         let current = trust_of(services, project, &trustor).await;
-        let is_the_one = login.is_none_or(|login| {
-            let kept = current.as_ref().and_then(|sealed| Kept::read(services, sealed));
-            matches!(kept, Some(Kept::Password { password, mark })
-                if password.reveal() == login.password.reveal() && mark == home.mark)
-        });
+        let origin = current.as_ref().and_then(Kept::origin);
+        let is_here = origin.is_none_or(|it| cloud.kept_at(&it).is_ok_and(|it| it.is(&home)));
+        let is_the_one = is_here
+            && login.is_none_or(|login| {
+                let kept = current.as_ref().and_then(|sealed| Kept::read(services, sealed));
+                matches!(kept, Some(Kept::Password(password))
+                    if password.reveal() == login.password.reveal())
+            });
         let is_current =
             self.sessions().get(&key).is_some_and(|known| Some(&known.trust) == current.as_ref());
         if is_current && is_the_one {
@@ -127,16 +148,16 @@ impl Credentials {
             return Ok(known.session.clone());
         }
         let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
-        let session = match Kept::read(services, &sealed) {
-            Some(Kept::Trust(trust)) => cloud.session_for_trust(&trust, project),
-            Some(Kept::Password { password, mark }) => {
-                let home = cloud.home_of(&Secret::new(mark));
-                home.cloud.session(Kept::user(trustor, project, &password))
-            }
-            None => {
-                let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
-                return Err(Failure::NoTrust { user_id, project_id });
-            }
+        let kept = Kept::origin(&sealed).zip(Kept::read(services, &sealed));
+        let Some((origin, kept)) = kept else {
+            let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
+            return Err(Failure::NoTrust { user_id, project_id });
+        };
+        // Nothing is shown to another cloud than the one that it was made in.
+        let home = cloud.kept_at(&origin)?;
+        let session = match kept {
+            Kept::Trust(trust) => cloud.session_for_trust(&trust, project),
+            Kept::Password(password) => home.cloud.session(Kept::user(trustor, project, &password)),
         };
         self.sessions().insert(key, Known { trust: sealed, session: session.clone() });
         Ok(session)
@@ -169,7 +190,9 @@ impl Credentials {
             Ok(()) => true,
             Err(error) => {
                 warn!(stream = %scope, %error, "a trust could not be given back");
-                !error.is_transient()
+                // A cloud that is not listed any more, or not with a user of ours, may be again.
+                let is_kept = matches!(error, CloudError::Credential { .. });
+                !error.is_transient() && !is_kept
             }
         }
     }
@@ -179,7 +202,7 @@ impl Credentials {
 /// password that is sealed with a key of its own, for the cloud that has the mark.
 enum Kept {
     Trust(Secret<String>),
-    Password { password: Secret<String>, mark: String },
+    Password(Secret<String>),
 }
 
 impl Kept {
@@ -191,8 +214,17 @@ impl Kept {
         let key = Kept::key(&kept)?;
         let placed = Placed { place: PASSWORD.to_owned(), value: kept[PASSWORD].clone() };
         let password = services.vault.open(key, &placed).ok()?;
-        let password = Secret::new(password.as_str()?.to_owned());
-        Some(Kept::Password { password, mark: kept[MARK].as_str().unwrap_or_default().to_owned() })
+        Some(Kept::Password(Secret::new(password.as_str()?.to_owned())))
+    }
+
+    /// What says which cloud it is for: the trust itself, or the mark beside a password.
+    fn origin(sealed: &Value) -> Option<Secret<String>> {
+        let kept = taint::plain(sealed.clone());
+        if let Value::String(trust) = kept {
+            return Some(Secret::new(trust));
+        }
+        Kept::key(&kept)?;
+        Some(Secret::new(kept[MARK].as_str().unwrap_or_default().to_owned()))
     }
 
     /// What stands for a password in the place of a trust's id.
@@ -254,6 +286,28 @@ async fn roles_of(cloud: &Cloud, login: &Login, caller: &Caller) -> Result<Vec<S
     }
 }
 
+/// Refuses whose token is of another cloud than the one in which the project's work goes on: a cloud
+/// vouches for whom it likes, and must neither use what is kept for another nor take its place.
+pub(super) async fn check_home(
+    services: &Services,
+    project: &ProjectId,
+    token: &Secret<String>,
+) -> Result<(), Refusal> {
+    let Some(cloud) = &services.cloud else { return Ok(()) };
+    let address = services.directory.project(project).ok_or_else(gone)?;
+    let oldest = address.send(OldestTrust).await.map_err(|_| gone())?;
+    let Some(origin) = oldest.as_ref().and_then(Kept::origin) else { return Ok(()) };
+    let there = cloud.kept_at(&origin);
+    let there = there.map_err(|error| Refusal::new("Forbidden", error.to_string()))?;
+    match there.is(&cloud.home_of(token)) {
+        true => Ok(()),
+        false => Err(Refusal::new("Forbidden", OTHER_CLOUD)),
+    }
+}
+
+const OTHER_CLOUD: &str = "The stacks of this project are in another cloud than the one whose user \
+    asks.";
+
 /// The caller with the roles that he lends: his token's, or those of them that the operator names.
 fn lent(services: &Services, caller: &Caller) -> Trustor {
     let named = &services.limits.trusts_delegated_roles;
@@ -290,6 +344,10 @@ fn no_trust(error: &CloudError, roles: &[String]) -> Refusal {
             let is_role = error.to_string().contains("find role");
             let why = if is_role { NOT_HELD } else { "" };
             Refusal::new(class, format!("{missing}.{why} ({error})"))
+        }
+        // Nobody there could be given one.
+        None if matches!(error, CloudError::Credential { .. }) => {
+            Refusal::new(class, error.to_string())
         }
         Some(_) | None => refused(error),
     }

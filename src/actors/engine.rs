@@ -249,6 +249,15 @@ impl Engine {
         }
     }
 
+    /// Sees to it that work on a stack may go on once the request is over.
+    pub(super) async fn ensure(
+        &self,
+        who: &RequestContext,
+        summary: &StackSummary,
+    ) -> Result<Trustor, Refusal> {
+        self.services.credentials.ensure(&self.services, who, &summary.project_id).await
+    }
+
     /// Refuses who may not use the types of a stack.
     pub(super) async fn allow(
         &self,

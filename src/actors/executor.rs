@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::alarms::AlarmKeeper;
 use super::claims::{Claimant, unknown};
 use super::neighbors;
@@ -236,6 +238,16 @@ impl<'a> Executor<'a> {
             },
             Ask::FreshId => match self.services {
                 Some(services) => Answer::Id(services.clock.fresh_id()),
+                None => return Err(no_engine()),
+            },
+            Ask::SharedId(purpose) => match self.services {
+                Some(services) => {
+                    let text = format!("{purpose} of {}", session.project_id().await?);
+                    let mut bytes = [0; size_of::<Uuid>()];
+                    let digest = services.vault.digest(text.as_bytes());
+                    bytes.copy_from_slice(&digest[..size_of::<Uuid>()]);
+                    Answer::Id(Uuid::from_bytes(bytes))
+                }
                 None => return Err(no_engine()),
             },
             Ask::Pause(time) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::extensions::Aliases;
 use super::services::Services;
 use crate::model::{Caller, Refusal};
-use crate::openstack::{CloudError, Request, Service};
+use crate::openstack::{CloudError, Request, Service, Session};
 use crate::template::StackDefinition;
 
 /// Services by their types in the catalog, and Heat's names for their clients.
@@ -34,32 +34,36 @@ const CLIENTS: [(&str, &str); 18] = [
 /// Where services list their extensions.
 const LISTS: [(&str, &str); 2] = [("network", "/v2.0/extensions"), ("volumev3", "/extensions")];
 
-async fn extensions(services: &Services, service: &str) -> Aliases {
+async fn extensions(services: &Services, there: &Session, service: &str) -> Aliases {
     let now = services.clock.now();
-    if let Some(known) = services.extensions.known(service, now) {
+    let of = (there.auth_url(), service);
+    if let Some(known) = services.extensions.known(of, now) {
         return known;
     }
-    let list = listed(services, service).await.map(Arc::new);
-    services.extensions.keep(service, now, &list);
+    let list = listed(there, service).await.map(Arc::new);
+    services.extensions.keep(of, now, &list);
     list
 }
 
 /// What a service lists, as it says now.
-async fn listed(services: &Services, service: &str) -> Option<BTreeSet<String>> {
+async fn listed(there: &Session, service: &str) -> Option<BTreeSet<String>> {
     let (_, path) = LISTS.iter().find(|(known, _)| *known == service)?;
     let request = Request::get(Service::of_type(service), *path);
-    let session = services.cloud.as_ref()?.service_session();
-    let answer = session.send(request).await.ok()?.json().ok()?;
+    let answer = there.send(request).await.ok()?.json().ok()?;
     let aliases = answer["extensions"].as_array()?.iter().map(|it| it["alias"].as_str());
     Some(aliases.flatten().map(str::to_owned).collect())
 }
 
-/// Refuses a type whose extension the service does not have.
-pub(super) async fn check_extension(services: &Services, type_name: &str) -> Result<(), Refusal> {
+/// Refuses a type whose extension the service does not have in the cloud of a session.
+pub(super) async fn check_extension(
+    services: &Services,
+    there: &Session,
+    type_name: &str,
+) -> Result<(), Refusal> {
     let schema = services.registry.schema(type_name);
     let needed = schema.and_then(|it| Some((it.service.as_deref()?, it.extension.as_deref()?)));
     let Some((service, extension)) = needed else { return Ok(()) };
-    match extensions(services, service).await {
+    match extensions(services, there, service).await {
         Some(there) if !there.contains(extension) => {
             let reason = format!(
                 "Required extension {extension} in {} service is not available.",
@@ -74,21 +78,22 @@ pub(super) async fn check_extension(services: &Services, type_name: &str) -> Res
 /// The same of all types of a definition.
 pub(super) async fn check_extensions(
     services: &Services,
+    there: &Session,
     definition: &StackDefinition,
 ) -> Result<(), Refusal> {
     let used: BTreeSet<&str> =
         definition.resources().values().map(|resource| resource.type_name.as_str()).collect();
     for type_name in used {
-        check_extension(services, type_name).await?;
+        check_extension(services, there, type_name).await?;
     }
     Ok(())
 }
 
-/// The services that the cloud does not have. Where it does not say, it has them all.
-pub(super) async fn lacking(services: &Services) -> BTreeSet<&'static str> {
+/// The services that the cloud of a session does not have. Where it does not say, it has them all.
+pub(super) async fn lacking(there: &Session) -> BTreeSet<&'static str> {
     let mut lacking = BTreeSet::new();
     for (service, _) in CLIENTS {
-        match has(services, service).await {
+        match has(there, service).await {
             Some(true) => {}
             Some(false) => drop(lacking.insert(service)),
             None => return BTreeSet::new(),
@@ -138,10 +143,9 @@ pub(super) async fn check_allowed(
     }
 }
 
-/// Whether the cloud has a service; `None` where it does not say.
-pub(super) async fn has(services: &Services, service: &str) -> Option<bool> {
-    let cloud = services.cloud.as_ref()?;
-    match cloud.service_session().endpoint(&Service::of_type(service)).await {
+/// Whether the cloud of a session has a service; `None` where it does not say.
+pub(super) async fn has(there: &Session, service: &str) -> Option<bool> {
+    match there.endpoint(&Service::of_type(service)).await {
         Ok(_) => Some(true),
         Err(CloudError::NoEndpoint { .. }) => Some(false),
         Err(_) => None,

@@ -2,6 +2,7 @@
 //! attributes.
 
 use actix::prelude::*;
+use futures::future::join;
 use serde_json::Value;
 
 use super::asks::{Accepted, RequestContext, StackHead};
@@ -80,8 +81,7 @@ impl Engine {
         if bytes > limit {
             return Err(too_long("Signal", bytes, limit));
         }
-        let head = self.head(who, stack).await?;
-        self.guard(who, &head, name).await?;
+        let head = self.guarded(who, stack, name).await?;
         if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
             return self.clear_hook(who, head, name, hook).await;
         }
@@ -117,9 +117,10 @@ impl Engine {
         stack: StackId,
         name: &ResourceName,
     ) -> Result<JsonMap, Refusal> {
-        let head = self.head(who, stack).await?;
-        self.guard(who, &head, name).await?;
-        self.metadata_now(stack, name).await
+        let (allowed, metadata) =
+            join(self.guarded(who, stack, name), self.metadata_now(stack, name)).await;
+        allowed?;
+        metadata
     }
 
     async fn metadata_now(&self, stack: StackId, name: &ResourceName) -> Result<JsonMap, Refusal> {

@@ -40,7 +40,7 @@ impl Engine {
         name: Option<String>,
     ) -> Result<(Accepted, TraversalId), Refusal> {
         let summary = self.summary(who, stack).await?;
-        let trustor = self.services.credentials.ensure(&self.services, who).await?;
+        let trustor = self.ensure(who, &summary).await?;
         let limit = self.services.limits.max_snapshots_per_stack;
         let take = TakeSnapshot {
             snapshot: TraversalId(self.services.clock.fresh_id()),
@@ -62,7 +62,7 @@ impl Engine {
         snapshot: TraversalId,
     ) -> Result<Accepted, Refusal> {
         let summary = self.summary(who, stack).await?;
-        let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
+        let trustor = Some(self.ensure(who, &summary).await?);
         let command = || StackCommand::DeleteSnapshot { snapshot, trustor: trustor.clone() };
         let receipt = self.ask_stack(stack, who, command).await?;
         Ok(Accepted { stack, name: summary.head.name, position: receipt.position })
@@ -87,7 +87,7 @@ impl Engine {
             restore(&self.services, &mut source, kept);
         }
         let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
-        let trustor = self.services.credentials.ensure(&self.services, who).await?;
+        let trustor = self.ensure(who, &summary).await?;
         let settings = summary.revision.settings.clone();
         let revise = self.revise(trustor, stack, source, Arc::new(known), settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));

@@ -1,6 +1,7 @@
 //! What a user may reach whom a stack has made for one of its resources: that resource, and others
 //! of the stack only where the resource's type and the policies that it names let him.
 
+use futures::future::join;
 use serde_json::Value;
 
 use super::asks::{RequestContext, StackHead};
@@ -30,31 +31,33 @@ impl Engine {
         stack: StackId,
         name: &ResourceName,
     ) -> Result<(), Refusal> {
-        let head = self.head(who, stack).await?;
-        self.guard(who, &head, name).await
+        self.guarded(who, stack, name).await.map(drop)
     }
 
-    /// The same for a stack that was looked at. What is not there is refused alike, so that names
-    /// stay unknown.
-    pub(super) async fn guard(
+    /// The head of a stack, for who may ask about the resource. What is not there is refused like
+    /// what is not his, so that names stay unknown.
+    pub(super) async fn guarded(
         &self,
         who: &RequestContext,
-        head: &StackHead,
+        stack: StackId,
         name: &ResourceName,
-    ) -> Result<(), Refusal> {
+    ) -> Result<StackHead, Refusal> {
+        let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
+        // Asked at once: each answer for itself costs a change of threads more.
+        let (head, user) = join(self.head(who, stack), self.look_for(stack, name, user)).await;
+        let head = head?;
         let caller = &who.caller;
         // Whatever his roles: who comes with the project of the stack's users is one of them.
         let is_theirs = head.user_project.as_ref() == Some(&caller.project_id);
         if !is_theirs && !self.is_stack_user(caller) {
-            return Ok(());
+            return Ok(head);
         }
-        let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
-        if let Some(user) = self.look_for(head.id, name, user).await? {
+        if let Some(user) = user? {
             let user = user.map(plain);
             if user.is_some_and(|user| user == *caller.user_id)
                 || self.is_admitted(head.id, &caller.user_id, name).await?
             {
-                return Ok(());
+                return Ok(head);
             }
         }
         Err(forbidden())

@@ -82,15 +82,20 @@ pub struct StackUsers {
 const STACK_USER_ROLE: &str = "heat_stack_user";
 
 impl StackUsers {
-    pub(super) fn from_layers(layers: &Layers) -> Result<Option<StackUsers>, ConfigError> {
-        let text = |name: &str| layers.text("DEFAULT", name);
+    /// Those of one group; the role has the same name in every cloud.
+    pub(super) fn of_group(
+        layers: &Layers,
+        group: &str,
+    ) -> Result<Option<StackUsers>, ConfigError> {
+        let text = |name: &str| layers.text(group, name);
         let id = text("stack_user_domain_id").map(Domain::Id);
         let name = text("stack_user_domain_name").map(Domain::Name);
         let (admin, password) = (text("stack_domain_admin"), text("stack_domain_admin_password"));
-        let role = text("heat_stack_user_role").unwrap_or_else(|| STACK_USER_ROLE.to_owned());
+        let role = layers.text("DEFAULT", "heat_stack_user_role");
+        let role = role.unwrap_or_else(|| STACK_USER_ROLE.to_owned());
         let Some(domain) = id.or(name) else { return Ok(None) };
         let missing = |name: &str| ConfigError::Missing {
-            name: format!("[DEFAULT] {name}"),
+            name: format!("[{group}] {name}"),
             why: "the domain of stacks' users is administered with it",
         };
         Ok(Some(StackUsers {

@@ -271,7 +271,7 @@ impl Settings {
             signers: signers::from_layers(layers)?,
             entrances: signers::entrances(layers)?,
             front: Front::from_layers(layers)?,
-            stack_users: StackUsers::from_layers(layers)?,
+            stack_users: StackUsers::of_group(layers, "DEFAULT")?,
             plugin_dirs: layers
                 .list("DEFAULT", "plugin_dirs")
                 .unwrap_or_default()

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::cloud::ServiceCredentials;
+use super::cloud::{ServiceCredentials, StackUsers};
 use super::{ConfigError, Layers};
 
 /// A cloud whose users sign requests, and Hearth's own user there.
@@ -11,6 +11,8 @@ use super::{ConfigError, Layers};
 pub struct SigningCloud {
     pub name: String,
     pub service: ServiceCredentials,
+    /// `None` where stacks have no users there.
+    pub stack_users: Option<StackUsers>,
     /// A bundle of certificates beside the system's.
     pub ca_file: Option<PathBuf>,
     /// Takes any certificate.
@@ -34,7 +36,8 @@ pub(super) fn from_layers(layers: &Layers) -> Result<Option<Vec<SigningCloud>>, 
         let insecure = layers.flag(&group, "insecure")?.unwrap_or(false);
         let ca_file = layers.text(&group, "cafile").map(PathBuf::from);
         let service = ServiceCredentials::of_group(layers, &group)?;
-        Ok(SigningCloud { name, service, ca_file, insecure })
+        let stack_users = StackUsers::of_group(layers, &group)?;
+        Ok(SigningCloud { name, service, stack_users, ca_file, insecure })
     };
     names.into_iter().map(named).collect::<Result<_, _>>().map(Some)
 }
@@ -58,6 +61,7 @@ fn several(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Domain;
 
     fn layers(text: &str) -> Layers {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -102,6 +106,26 @@ mod tests {
         assert_eq!(west.service.password.reveal(), "two");
         assert_eq!(west.ca_file.as_deref(), Some("/west.pem".as_ref()));
         assert!(read(&text.replace("= true\nclouds", "= false\nclouds")).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_administrator_of_stacks_users_is_a_clouds_own() {
+        let text = "[DEFAULT]\nstack_user_domain_name = heat\nstack_domain_admin = admin\n\
+                    stack_domain_admin_password = here\nheat_stack_user_role = signaler\n\
+                    [ec2authtoken]\nmulti_cloud = true\nclouds = east, west\n\
+                    [ec2authtoken.east]\nauth_url = http://east\nusername = heat\n\
+                    password = one\n[ec2authtoken.west]\nauth_url = http://west\n\
+                    username = heat\npassword = two\nstack_user_domain_id = d\n\
+                    stack_domain_admin = western\nstack_domain_admin_password = there\n";
+        let [east, west] = &read(text).unwrap().unwrap()[..] else { panic!("not two") };
+        assert!(east.stack_users.is_none());
+        let users = west.stack_users.as_ref().unwrap();
+        assert_eq!(users.domain, Domain::Id("d".to_owned()));
+        assert_eq!((users.admin.as_str(), users.role.as_str()), ("western", "signaler"));
+        assert_eq!(users.password.reveal(), "there");
+        let refused = read(&text.replace("stack_domain_admin = western\n", "")).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.starts_with("[ec2authtoken.west] stack_domain_admin must be"), "{refused}");
     }
 
     #[test]

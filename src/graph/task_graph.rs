@@ -5,8 +5,11 @@
 //! converged, after the incarnations that use it are cleaned up, and, where another replaces it,
 //! after that one is. What waits for nothing, such as a replacement that failed, is cleaned up before
 //! its name is converged: Heat starts it first.
+//!
+//! What a traversal that starts over has begun already may use incarnations without having done so
+//! at its start: those wait for it, too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use petgraph::algo::is_cyclic_directed;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -47,14 +50,19 @@ pub struct TaskGraph {
 }
 
 impl TaskGraph {
-    /// The traversal of a revision's resources over the incarnations that exist.
-    pub fn new(dependencies: &Dependencies, existing: &[Existing]) -> Self {
+    /// The traversal of a revision's resources over the incarnations that exist; `begun`: those that
+    /// were told of it already.
+    pub fn new(
+        dependencies: &Dependencies,
+        existing: &[Existing],
+        begun: &HashSet<&ResourceName>,
+    ) -> Self {
         let newest = existing.iter().map(|row| row.revision).max().unwrap_or_default();
-        let graph = task_graph(dependencies, existing, |_| true);
+        let graph = task_graph(dependencies, existing, begun, |_| true);
         // Revisions that failed half-way can leave incarnations that use one another in a circle;
         // the uses of the newest revision alone never do.
         let graph = if is_cyclic_directed(&graph) {
-            task_graph(dependencies, existing, |row| row.revision == newest)
+            task_graph(dependencies, existing, begun, |row| row.revision == newest)
         } else {
             graph
         };
@@ -79,9 +87,13 @@ impl TaskGraph {
         self.ready.sort_unstable();
     }
 
-    /// A task is done; what waited for it alone becomes ready.
+    /// A task is done; what waited for it alone becomes ready. One whose turn has not come was done
+    /// before the traversal started over: it is handed out in its turn, and is done again.
     pub fn done(&mut self, task: &Task) {
         let Some(&node) = self.index.get(task) else { return };
+        if self.waiting[node.index()] > 0 {
+            return;
+        }
         if std::mem::replace(&mut self.done[node.index()], true) {
             return;
         }
@@ -113,6 +125,7 @@ impl TaskGraph {
 fn task_graph(
     dependencies: &Dependencies,
     existing: &[Existing],
+    begun: &HashSet<&ResourceName>,
     counts: impl Fn(&Existing) -> bool,
 ) -> DiGraph<Task, ()> {
     let mut graph = DiGraph::new();
@@ -139,6 +152,16 @@ fn task_graph(
             if *used != own {
                 graph.update_edge(own, *used, ());
             }
+        }
+    }
+    // Whatever is reached from these waits for something, so no circle comes of it.
+    let mut kept: HashMap<&ResourceName, Vec<NodeIndex>> = HashMap::new();
+    for row in existing.iter().filter(|row| row.goes_on) {
+        kept.entry(&row.name).or_default().push(clean_up[&row.id]);
+    }
+    for (user, requires) in dependencies.iter().filter(|(user, _)| begun.contains(user)) {
+        for used in requires.iter().filter_map(|name| kept.get(name)).flatten() {
+            graph.update_edge(converge[user], *used, ());
         }
     }
     for row in existing {
@@ -175,9 +198,13 @@ mod tests {
         Task::Converge(name.into())
     }
 
+    fn none() -> HashSet<&'static ResourceName> {
+        HashSet::new()
+    }
+
     #[test]
     fn a_chain_is_traversed_link_by_link() {
-        let mut tasks = TaskGraph::new(&graph(&[("b", &["a"]), ("a", &[])]), &[]);
+        let mut tasks = TaskGraph::new(&graph(&[("b", &["a"]), ("a", &[])]), &[], &none());
         assert_eq!(tasks.take_ready(), [converge("a")]);
         tasks.done(&converge("a"));
         assert_eq!(tasks.take_ready(), [converge("b")]);
@@ -187,7 +214,8 @@ mod tests {
 
     #[test]
     fn deletion_goes_against_the_uses() {
-        let mut tasks = TaskGraph::new(&graph(&[]), &[row(1, None, &[]), row(2, None, &[1])]);
+        let mut tasks =
+            TaskGraph::new(&graph(&[]), &[row(1, None, &[]), row(2, None, &[1])], &none());
         assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
         tasks.done(&Task::CleanUp(id(2)));
         assert_eq!(tasks.take_ready(), [Task::CleanUp(id(1))]);
@@ -196,7 +224,8 @@ mod tests {
     #[test]
     fn a_removed_resource_goes_after_its_former_user_is_updated() {
         let user = row(2, Some("user"), &[1]);
-        let mut tasks = TaskGraph::new(&graph(&[("user", &[])]), &[row(1, None, &[]), user]);
+        let mut tasks =
+            TaskGraph::new(&graph(&[("user", &[])]), &[row(1, None, &[]), user], &none());
         assert_eq!(tasks.take_ready(), [converge("user")]);
         tasks.done(&converge("user"));
         tasks.done(&Task::CleanUp(id(2)));
@@ -206,7 +235,8 @@ mod tests {
     #[test]
     fn what_waits_for_nothing_goes_before_its_name_is_converged() {
         let failed = Existing { name: "a".into(), replaces: Some(id(1)), ..row(2, None, &[]) };
-        let mut tasks = TaskGraph::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed]);
+        let mut tasks =
+            TaskGraph::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed], &none());
         assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
         tasks.done(&Task::CleanUp(id(2)));
         assert_eq!(tasks.take_ready(), [converge("a")]);
@@ -216,7 +246,34 @@ mod tests {
     fn incarnations_that_use_one_another_are_still_cleaned_up() {
         let mut newer = row(2, None, &[1]);
         newer.revision = StackRevision(2);
-        let mut tasks = TaskGraph::new(&graph(&[]), &[row(1, None, &[2]), newer]);
+        let mut tasks = TaskGraph::new(&graph(&[]), &[row(1, None, &[2]), newer], &none());
         assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
+    }
+
+    #[test]
+    fn what_was_done_before_its_turn_is_handed_out_all_the_same() {
+        let mut tasks = TaskGraph::new(&graph(&[("b", &["a"]), ("a", &[])]), &[], &none());
+        assert_eq!(tasks.take_ready(), [converge("a")]);
+        tasks.done(&converge("b"));
+        assert!(!tasks.is_done(&converge("b")));
+        tasks.done(&converge("a"));
+        assert_eq!(tasks.take_ready(), [converge("b")]);
+        tasks.done(&converge("b"));
+        assert!(tasks.is_over());
+    }
+
+    #[test]
+    fn what_was_begun_may_use_what_is_cleaned_up() {
+        let (dependencies, user) = (graph(&[("b", &["a"]), ("a", &[])]), "b".into());
+        for begun in [none(), HashSet::from([&user])] {
+            let mut tasks = TaskGraph::new(&dependencies, &[row(1, Some("a"), &[])], &begun);
+            assert_eq!(tasks.take_ready(), [converge("a")]);
+            tasks.done(&converge("a"));
+            let ready = tasks.take_ready();
+            assert_eq!(ready.contains(&Task::CleanUp(id(1))), begun.is_empty());
+            tasks.done(&converge("b"));
+            tasks.done(&Task::CleanUp(id(1)));
+            assert!(tasks.is_over());
+        }
     }
 }

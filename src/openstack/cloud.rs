@@ -203,14 +203,23 @@ struct Versions {
 impl Cloud {
     /// Prepares the client; nothing is asked of the cloud yet.
     pub fn new(settings: CloudSettings, clock: Arc<dyn Clock>) -> Result<Cloud, CloudError> {
-        let others = Others::of(&settings, &clock)?;
         let service = Credentials::Password {
-            username: settings.username,
-            password: settings.password,
-            user_domain: settings.user_domain,
-            project_name: settings.project_name,
-            project_domain: settings.project_domain,
+            username: settings.username.clone(),
+            password: settings.password.clone(),
+            user_domain: settings.user_domain.clone(),
+            project_name: settings.project_name.clone(),
+            project_domain: settings.project_domain.clone(),
         };
+        Self::of(service, settings, clock)
+    }
+
+    /// The same with other credentials of Hearth's own user.
+    fn of(
+        service: Credentials,
+        settings: CloudSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Cloud, CloudError> {
+        let others = Others::of(&settings, &clock)?;
         let unusable = |reason| CloudError::Unsendable(format!("ca_file: {reason}"));
         let pem = settings.ca_file.as_deref();
         let believed = Believed {
@@ -350,7 +359,12 @@ impl Cloud {
     }
 
     pub(super) fn auth_url(&self, path: &str) -> String {
-        format!("{}{path}", self.inner.place.auth_url)
+        format!("{}{path}", self.keystone())
+    }
+
+    /// Ends in `/v3/`.
+    pub(super) fn keystone(&self) -> &str {
+        &self.inner.place.auth_url
     }
 
     pub(super) fn guests_auth_url(&self) -> &str {
@@ -388,6 +402,11 @@ impl Cloud {
 
     pub(super) fn known_user_domain(&self) -> Option<&domain_known::Known> {
         self.inner.user_domain.as_ref()
+    }
+
+    /// Whether Hearth has a user of its own there.
+    pub(super) fn has_user(&self) -> bool {
+        !matches!(self.inner.place.service.credentials, Credentials::Nothing)
     }
 
     pub(super) fn service_login(&self) -> &Login {

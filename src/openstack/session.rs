@@ -96,10 +96,19 @@ impl Session {
         Ok(Arc::clone(&bound.login.token(&bound.cloud).await?.caller))
     }
 
-    /// A session of Hearth's own user in the same cloud.
+    /// A session of Hearth's own user in the same cloud; this one, where Hearth has none there.
     #[must_use]
     pub fn of_service(&self) -> Session {
-        self.bound.as_ref().map_or_else(Session::detached, |bound| bound.cloud.service_session())
+        let cloud = self.bound.as_ref().map(|bound| &bound.cloud);
+        match cloud.filter(|cloud| cloud.has_user()) {
+            Some(cloud) => cloud.service_session(),
+            None => self.clone(),
+        }
+    }
+
+    /// The Keystone of its cloud; empty where it reaches none.
+    pub fn auth_url(&self) -> &str {
+        self.bound.as_ref().map_or("", |bound| bound.cloud.keystone())
     }
 
     /// The project that the calls are made in.

@@ -48,14 +48,14 @@ pub async fn refold(
     views: &Path,
     mut see: impl FnMut(&RecordedEvent),
 ) -> Result<Refolded, ViewError> {
-    let kept = kept(views)?;
+    let kept = kept(views, log.spacing())?;
     let end = match &kept {
         Some((_, checkpoint)) => checkpoint.position,
         None => log.durable_position(),
     };
     let place = Place::memory();
     let mut fresh = place.open_to_write()?;
-    store::create(&mut fresh)?;
+    store::create(&mut fresh, log.spacing())?;
     let (mut events, mut after, mut has_purged) = (0, Position(0), false);
     let mut landmarks = landmarks::Writer::of(log);
     while after < end {
@@ -110,7 +110,7 @@ async fn purged_after(
 }
 
 /// The views in a file as they stand at this moment, and how far they have come.
-fn kept(path: &Path) -> Result<Option<(Connection, Checkpoint)>, ViewError> {
+fn kept(path: &Path, spacing: u64) -> Result<Option<(Connection, Checkpoint)>, ViewError> {
     if !path.exists() {
         return Ok(None);
     }
@@ -118,8 +118,8 @@ fn kept(path: &Path) -> Result<Option<(Connection, Checkpoint)>, ViewError> {
     let db = Connection::open_with_flags(path, flags)?;
     // What is read first stays as it is until the connection is closed.
     db.execute_batch("BEGIN")?;
-    let checkpoint = store::checkpoint(&db)?;
-    Ok(checkpoint.map(|checkpoint| (db, checkpoint)))
+    let Some(checkpoint) = store::checkpoint(&db)? else { return Ok(None) };
+    Ok(store::is_spaced(&db, spacing)?.then_some((db, checkpoint)))
 }
 
 fn statuses(db: &Connection, table: &str) -> rusqlite::Result<Vec<(Uuid, String)>> {

@@ -121,7 +121,7 @@ async fn open(place: &Place, log: &dyn EventLog) -> Result<(Connection, Checkpoi
     }
     place.discard();
     let mut db = place.open_to_write()?;
-    store::create(&mut db)?;
+    store::create(&mut db, log.spacing())?;
     Ok((db, Checkpoint::START))
 }
 
@@ -132,6 +132,10 @@ async fn keep(
 ) -> Result<Option<(Connection, Checkpoint)>, ViewError> {
     let db = place.open_to_write()?;
     let Some(checkpoint) = store::checkpoint(&db)? else { return Ok(None) };
+    if !store::is_spaced(&db, log.spacing())? {
+        tracing::info!("the log has moved to another kind of backend: the views are made anew");
+        return Ok(None);
+    }
     if checkpoint == Checkpoint::START {
         return Ok(Some((db, checkpoint)));
     }

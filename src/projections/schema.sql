@@ -2,6 +2,7 @@
 -- Indexes that only reads use are in indexes.sql.
 CREATE TABLE meta (
     schema   INTEGER NOT NULL,
+    spacing  INTEGER NOT NULL, -- how far apart the log's positions are, by which blocks are counted
     position INTEGER NOT NULL, -- the last event that these views contain
     hash     BLOB NOT NULL     -- its hash, which tells this log from another one
 );

@@ -14,7 +14,7 @@ use crate::events::Position;
 use crate::private_files;
 
 /// Moves with every change of `schema.sql` or of what the projections write.
-const SCHEMA_VERSION: i64 = 23;
+const SCHEMA_VERSION: i64 = 24;
 
 /// How many connections for reading are kept open.
 const READERS_MAX: usize = 4;
@@ -140,13 +140,23 @@ pub fn views_stand_at(path: &Path) -> Result<Option<Position>, ViewError> {
     Ok(checkpoint(&db)?.map(|checkpoint| checkpoint.position))
 }
 
+/// Whether the blocks of views are those of a log with this spacing: one that has moved to a backend
+/// of another kind has others.
+pub(super) fn is_spaced(db: &Connection, spacing: u64) -> rusqlite::Result<bool> {
+    db.query_row("SELECT spacing = ?1 FROM meta", [whole(spacing)], |row| row.get(0))
+}
+
+fn whole(spacing: u64) -> i64 {
+    i64::try_from(spacing).unwrap_or(i64::MAX)
+}
+
 /// Makes the tables of empty views.
-pub(super) fn create(db: &mut Connection) -> Result<(), ViewError> {
+pub(super) fn create(db: &mut Connection, spacing: u64) -> Result<(), ViewError> {
     let transaction = db.transaction()?;
     transaction.execute_batch(include_str!("schema.sql"))?;
     transaction.execute(
-        "INSERT INTO meta (schema, position, hash) VALUES (?1, 0, ?2)",
-        params![SCHEMA_VERSION, Checkpoint::START.hash],
+        "INSERT INTO meta (schema, spacing, position, hash) VALUES (?1, ?2, 0, ?3)",
+        params![SCHEMA_VERSION, whole(spacing), Checkpoint::START.hash],
     )?;
     transaction.commit()?;
     Ok(())
@@ -223,7 +233,7 @@ impl Readers {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             (idle.connections.pop(), idle.generation)
         };
-        let mut db = match idle {
+        let db = match idle {
             Some(db) => db,
             None => {
                 let db = self.place.open()?;
@@ -231,10 +241,11 @@ impl Readers {
                 db
             }
         };
-        // One transaction, so that everything that is read is of the same moment.
-        let transaction = db.transaction()?;
-        let found = read(&transaction)?;
-        transaction.finish()?;
+        // One transaction, so that everything that is read is of the same moment. Its statements are
+        // kept prepared, too; a connection on which one fails is not used again.
+        db.prepare_cached("BEGIN")?.execute([])?;
+        let found = read(&db)?;
+        db.prepare_cached("COMMIT")?.execute([])?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.generation == generation && idle.connections.len() < READERS_MAX {
             idle.connections.push(db);
@@ -247,7 +258,7 @@ impl Readers {
 #[cfg(test)]
 pub(super) fn plan(query: &str) -> String {
     let mut db = Place::memory().open_to_write().unwrap();
-    create(&mut db).unwrap();
+    create(&mut db, 1).unwrap();
     index(&db).unwrap();
     let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
     let steps = explained.raw_query().mapped(|row| row.get::<_, String>(3));
@@ -263,7 +274,7 @@ mod tests {
     #[test]
     fn a_kept_statement_is_not_prepared_again_for_another_value() {
         let mut db = Place::memory().open_to_write().unwrap();
-        create(&mut db).unwrap();
+        create(&mut db, 1).unwrap();
         let query = "SELECT s.project FROM resources r JOIN stacks s ON s.number = r.stack \
                      WHERE r.id = ?1";
         for id in [[1_u8; 16], [2; 16], [3; 16]] {

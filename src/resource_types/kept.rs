@@ -134,7 +134,7 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         (Kept::Claimed(id), Ask::Claim { .. }) => Answer::Claimed(id),
         (Kept::Shares(shares), Ask::Shares(_)) => Answer::Shares(shares),
         (Kept::Neighbor(neighbor), Ask::Neighbor(_)) => Answer::Neighbor(neighbor),
-        (Kept::Id(id), Ask::FreshId) => Answer::Id(id),
+        (Kept::Id(id), Ask::FreshId | Ask::SharedId(_)) => Answer::Id(id),
         (Kept::Done, Ask::Pause(_)) => Answer::Done,
         _ => return None,
     }))
@@ -263,6 +263,7 @@ impl fmt::Display for Ask {
                 write!(f, "resource {name}")
             }
             Ask::FreshId => f.write_str("fresh id"),
+            Ask::SharedId(purpose) => write!(f, "shared id for {purpose}"),
             Ask::Pause(time) => write!(f, "pause {time:?}"),
         }
     }

@@ -86,12 +86,13 @@ impl Beating<'_> {
 
     async fn check(&self, definition: StackDefinition) -> Result<Known, Refusal> {
         let services = self.services;
-        let lacking = exposure::lacking(services).await;
+        let there = self.session.of_service();
+        let lacking = exposure::lacking(&there).await;
         if let Some(caller) = &self.asked.caller {
             exposure::check_allowed(services, caller, exposure::types(&definition)).await?;
         }
         exposure::check_services(services, &definition, &lacking)?;
-        exposure::check_extensions(services, &definition).await?;
+        exposure::check_extensions(services, &there, &definition).await?;
         // As many steps as a request may take, wherever the child's values come from.
         let registry = &services.registry;
         let check = || -> Result<_, Refusal> {

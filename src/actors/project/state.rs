@@ -94,6 +94,11 @@ impl Project {
         counting.find(|(_, claim)| claim.key == key).map(|(_, claim)| claim)
     }
 
+    /// The oldest trust in use, sealed.
+    pub fn oldest_trust(&self) -> Option<&Value> {
+        self.trusts.values().next()
+    }
+
     /// The id of the trust with just these roles, sealed. Work that is on record without its roles
     /// goes on with the user's oldest trust, which it began with: newer ones may have more.
     pub fn trust_of(&self, trustor: &Trustor) -> Option<&Value> {

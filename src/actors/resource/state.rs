@@ -131,6 +131,9 @@ pub struct Working {
     pub(super) cancel: Option<String>,
     /// What the stack wants next, once the action under way is over.
     pub(super) queued: Option<Box<ResourceCommand>>,
+    /// Another definition of the same traversal, which starts over after a restart and comes to others
+    /// than before it: what is begun ends first.
+    pub(super) another: Option<Box<Converge>>,
     /// The traversal of what was queued and given up.
     pub(super) dropped: Option<TraversalId>,
     /// What waits at a hook.

@@ -10,6 +10,7 @@ use super::DeploymentState;
 use super::deployment::IN_PROGRESS;
 use super::keeper::{SoftwareKeeper, unavailable};
 use crate::actors::asks::RequestContext;
+use crate::actors::credentials::check_home;
 use crate::events::Position;
 use crate::model::{DeploymentId, ProjectId, Refusal, Secret};
 use crate::openstack::{Credentials, Method, Request, Service, Session, path_segment};
@@ -43,7 +44,11 @@ impl SoftwareKeeper {
             }
             Some("ZAQAR_SIGNAL") => {
                 let Some((user, path)) = queue(&config) else { return Ok(None) };
-                let session = cloud.session(user);
+                // An administrator of another cloud: that one is not shown the password.
+                if check_home(&self.services, owner, &who.token).await.is_err() {
+                    return Ok(None);
+                }
+                let session = cloud.home_of(&who.token).cloud.session(user);
                 let Some(message) = self.posted(&session, &path, &found).await else {
                     return Ok(None);
                 };

@@ -120,6 +120,11 @@ impl Feed {
         let end = self.until.unwrap_or_else(|| source.views.position());
         loop {
             let blocks = source.views.blocks(&search, self.reached.get()).await?;
+            if source.views.position() < end {
+                // Views that are just being made anew have not shown all that they had.
+                source.views.after(end).await?;
+                continue;
+            }
             let Some(last) = blocks.last().map(|block| *block.end()) else { break };
             for block in blocks {
                 let before = Position(block.start().saturating_sub(1));

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, State, answer};
+use super::{Answer, State, answer, requester};
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::query::{Param, boolean, choice, text};
@@ -28,9 +28,10 @@ pub(in crate::api) async fn list(state: State, context: Context, request: HttpRe
     let listed = state.registry.listed(&filter)?;
     let names = listed.iter().map(|declared| declared.type_name.clone()).collect();
     let forbidden = state.engine.forbidden_types(&context.caller, names).await;
+    let cloud = state.engine.cloud_of(&requester(&state, &context));
     for declared in listed {
         let name = &declared.type_name;
-        if !forbidden.contains(name) && state.engine.find_service(name).await.is_ok() {
+        if !forbidden.contains(name) && state.engine.find_service(&cloud, name).await.is_ok() {
             types.push(declared);
         }
     }
@@ -62,7 +63,8 @@ pub(in crate::api) async fn show(
     context.require("stacks:resource_schema").await?;
     state.engine.allow_type(&context.caller, &wanted.type_name).await?;
     let shown = state.registry.show(&wanted.type_name)?;
-    state.engine.find_service(&wanted.type_name).await?;
+    let cloud = state.engine.cloud_of(&requester(&state, &context));
+    state.engine.find_service(&cloud, &wanted.type_name).await?;
     answer(&shown)
 }
 

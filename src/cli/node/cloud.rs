@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{Addresses, SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{self, CloudChoice, ServiceCredentials, Settings, SigningCloud};
+use crate::config::{self, CloudChoice, ServiceCredentials, Settings, SigningCloud, StackUsers};
 use crate::openstack::{self, CfnPlaces, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{GuestLimits, Latencies, RunningSandbox, Sandbox, SandboxConfig};
 use crate::traces::Tracer;
@@ -78,12 +78,7 @@ pub(super) fn connect(
         }
     };
     if let Some(users) = &settings.stack_users {
-        cloud.stack_users = Some(UserDomainSettings {
-            domain: named(&users.domain),
-            admin: users.admin.clone(),
-            password: users.password.clone(),
-            role: users.role.clone(),
-        });
+        cloud.stack_users = Some(user_domain(users));
     }
     cloud.cfn_places = CfnPlaces {
         wait_conditions: settings.wait_condition_url.as_ref().map(Url::to_string),
@@ -138,7 +133,8 @@ fn read(path: &Path) -> Result<Vec<u8>, StartError> {
     std::fs::read(path).map_err(file)
 }
 
-/// Another cloud whose users sign requests, which is handled as the first one is.
+/// Another cloud whose users sign requests, which is handled as the first one is. Whoever Hearth is
+/// there, it is nobody that it is elsewhere: no cloud is sent another's passwords.
 fn of_signer(
     signer: &SigningCloud,
     like: &CloudSettings,
@@ -153,6 +149,7 @@ fn of_signer(
         project_name: there.project_name,
         user_domain: there.user_domain,
         project_domain: there.project_domain,
+        stack_users: signer.stack_users.as_ref().map(user_domain),
         ca_file: ca_file.or_else(|| like.ca_file.clone()),
         insecure: signer.insecure || like.insecure,
         ..like.clone()
@@ -184,9 +181,60 @@ fn of_service(service: &ServiceCredentials) -> CloudSettings {
     cloud
 }
 
+fn user_domain(users: &StackUsers) -> UserDomainSettings {
+    UserDomainSettings {
+        domain: named(&users.domain),
+        admin: users.admin.clone(),
+        password: users.password.clone(),
+        role: users.role.clone(),
+    }
+}
+
 fn named(domain: &config::Domain) -> openstack::Domain {
     match domain {
         config::Domain::Id(id) => openstack::Domain::Id(id.clone()),
         config::Domain::Name(name) => openstack::Domain::Name(name.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Secret;
+
+    #[test]
+    fn a_listed_cloud_is_sent_no_password_of_the_own_one() {
+        let secret = |text: &str| Secret::new(text.to_owned());
+        let own = CloudSettings {
+            stack_users: Some(UserDomainSettings::of_sandbox(secret("own"))),
+            ..CloudSettings::new("http://here", "heat", secret("own"), "service")
+        };
+        let service = ServiceCredentials {
+            auth_url: "http://east".parse().unwrap(),
+            username: "heat".to_owned(),
+            password: secret("theirs"),
+            project_name: "service".to_owned(),
+            user_domain: None,
+            project_domain: None,
+        };
+        let east = SigningCloud {
+            name: "east".to_owned(),
+            service,
+            stack_users: None,
+            ca_file: None,
+            insecure: false,
+        };
+        let (_, there) = of_signer(&east, &own).unwrap();
+        assert_eq!(there.password.reveal(), "theirs");
+        assert!(there.stack_users.is_none());
+        let users = StackUsers {
+            domain: config::Domain::Name("heat".to_owned()),
+            admin: "admin".to_owned(),
+            password: secret("theirs, too"),
+            role: "heat_stack_user".to_owned(),
+        };
+        let east = SigningCloud { stack_users: Some(users), ..east };
+        let (_, there) = of_signer(&east, &own).unwrap();
+        assert_eq!(there.stack_users.unwrap().password.reveal(), "theirs, too");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Cloud, CloudSettings, versioned};
 use crate::clock::Clock;
 use crate::openstack::error::CloudError;
+use crate::openstack::keystone::credentials::Credentials;
 use crate::openstack::request::path_segment;
 
 /// See the module.
@@ -30,32 +31,66 @@ impl Others {
         settings: &CloudSettings,
         clock: &Arc<dyn Clock>,
     ) -> Result<Others, CloudError> {
-        let own = versioned(&settings.auth_url);
-        let other = |name: &str, there: CloudSettings| -> Result<Other, CloudError> {
-            if versioned(&there.auth_url) == own {
-                return Ok(Other { name: name.to_owned(), mark: String::new(), cloud: None });
-            }
-            let cloud = Some(Cloud::new(there, Arc::clone(clock))?);
-            let mark = format!("{}/", path_segment(name));
-            Ok(Other { name: name.to_owned(), mark, cloud })
-        };
-        let signers = settings.signers.as_ref().map(|all| {
-            all.iter().map(|(name, there)| other(name, there.clone())).collect::<Result<_, _>>()
-        });
-        let entrances = settings.entrances.as_ref().map(|urls| {
-            let there = |url: &String| CloudSettings {
-                auth_url: url.clone(),
-                guests_auth_url: None,
-                signers: None,
-                entrances: None,
-                ..settings.clone()
-            };
-            urls.iter().map(|url| other(url, there(url))).collect::<Result<_, CloudError>>()
-        });
-        Ok(Others { signers: signers.transpose()?, entrances: entrances.transpose()? })
+        let mut others = Others::default();
+        if let Some(signers) = &settings.signers {
+            let listed = signers.iter().map(|(name, there)| {
+                let connect = || Cloud::new(there.clone(), Arc::clone(clock));
+                Other::of(settings, (name, &there.auth_url), connect)
+            });
+            others.signers = Some(listed.collect::<Result<_, _>>()?);
+        }
+        if let Some(entrances) = &settings.entrances {
+            let listed = entrances.iter().map(|url| {
+                let connect = || match others.signer_at(url) {
+                    Some(cloud) => Ok(cloud.clone()),
+                    None => of_strangers(url, settings, clock),
+                };
+                Other::of(settings, (url, url), connect)
+            });
+            others.entrances = Some(listed.collect::<Result<_, _>>()?);
+        }
+        Ok(others)
+    }
+
+    fn signer_at(&self, url: &str) -> Option<&Cloud> {
+        let mut signers = self.signers.iter().flatten().filter_map(|it| it.cloud.as_ref());
+        signers.find(|cloud| cloud.keystone() == versioned(url))
     }
 
     pub(in crate::openstack) fn all(&self) -> impl Iterator<Item = &Other> {
         self.signers.iter().chain(&self.entrances).flatten()
     }
+}
+
+impl Other {
+    /// A cloud of a list by its name and its Keystone, connected to where it is not the own one.
+    fn of(
+        own: &CloudSettings,
+        (name, url): (&str, &str),
+        connect: impl FnOnce() -> Result<Cloud, CloudError>,
+    ) -> Result<Other, CloudError> {
+        if versioned(url) == versioned(&own.auth_url) {
+            return Ok(Other { name: name.to_owned(), mark: String::new(), cloud: None });
+        }
+        let mark = format!("{}/", path_segment(name));
+        Ok(Other { name: name.to_owned(), mark, cloud: Some(connect()?) })
+    }
+}
+
+/// A cloud of which nothing is said but where it is: nobody there is told of Hearth's users
+/// elsewhere, nor of their passwords.
+fn of_strangers(
+    url: &str,
+    own: &CloudSettings,
+    clock: &Arc<dyn Clock>,
+) -> Result<Cloud, CloudError> {
+    let there = CloudSettings {
+        auth_url: url.to_owned(),
+        guests_auth_url: None,
+        stack_users: None,
+        signers: None,
+        entrances: None,
+        ..own.clone()
+    };
+    Cloud::of(Credentials::Nothing, there, Arc::clone(clock))
 }

@@ -34,6 +34,7 @@ impl Login {
                 let age_max = cloud.token_cache_time();
                 Box::pin(cloud.look_up(token, age_max)).await?
             }
+            Credentials::Nothing => return Err(no_user(cloud)),
             Credentials::Password { .. }
             | Credentials::Given { .. }
             | Credentials::Domain { .. }
@@ -72,6 +73,19 @@ async fn authenticate(cloud: &Cloud, credentials: &Credentials) -> Result<Token,
     match (ask(cloud, credentials, own).await, credentials) {
         (Err(error), Credentials::Trust { .. }) => Err(error.with_note(BY_TRUST)),
         (outcome, _) => outcome,
+    }
+}
+
+/// Why nothing is asked of a cloud but with what callers bring.
+fn no_user(cloud: &Cloud) -> CloudError {
+    CloudError::Credential {
+        class: "MissingCredentialError".into(),
+        message: format!(
+            "Hearth has no user at {} to whom a trust could be given: work there goes on by \
+             passwords alone (deferred_auth_method), unless [ec2authtoken] clouds names one.",
+            cloud.keystone().trim_end_matches('/'),
+        ),
+        is_transient: false,
     }
 }
 

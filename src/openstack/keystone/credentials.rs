@@ -41,6 +41,8 @@ pub enum Credentials {
     Token { token: Secret<String>, project: ProjectId },
     /// A trust in Hearth's own user; the calls are made in the trustor's name.
     Trust { trust: Secret<String>, project: ProjectId },
+    /// Nothing: Hearth has no user in the cloud.
+    Nothing,
 }
 
 /// How Hearth's own user proves itself where a trust is used.
@@ -54,10 +56,10 @@ pub(in crate::openstack) enum Proof<'a> {
 
 impl Credentials {
     /// The body of `POST /v3/auth/tokens`. `own` says who Hearth is, which a trust is used with.
-    /// `None` for a token, which is its own proof.
+    /// `None` for a token, which is its own proof, and for nothing.
     pub(in crate::openstack) fn auth_request(&self, own: Proof<'_>) -> Option<Value> {
         match self {
-            Credentials::Token { .. } => None,
+            Credentials::Token { .. } | Credentials::Nothing => None,
             Credentials::Trust { trust, .. } => {
                 let identity = match own {
                     Proof::Credentials(credentials) => credentials.identity()?,
@@ -111,9 +113,10 @@ impl Credentials {
                 "methods": ["password"],
                 "password": {"user": {"id": id, "password": password.reveal()}},
             })),
-            Credentials::Given { .. } | Credentials::Token { .. } | Credentials::Trust { .. } => {
-                None
-            }
+            Credentials::Given { .. }
+            | Credentials::Token { .. }
+            | Credentials::Trust { .. }
+            | Credentials::Nothing => None,
         }
     }
 }

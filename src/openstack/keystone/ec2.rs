@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::token::Token;
 use super::validate::{Identity, identity};
-use super::validations::fingerprint;
+use super::validations::{Fingerprint, fingerprint};
 use crate::model::Secret;
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;
@@ -47,26 +47,47 @@ pub enum SignatureError {
     Cloud(#[from] CloudError),
 }
 
+/// What Keystone is asked about a request, and what its answer is kept by.
+pub(super) struct Question {
+    body: Value,
+    key: Fingerprint,
+}
+
+impl Question {
+    pub(super) fn about(request: &SignedRequest) -> Self {
+        let body = json!({ "ec2Credentials": request });
+        let key = fingerprint(&Secret::new(body.to_string()));
+        Self { body, key }
+    }
+}
+
 impl Cloud {
+    /// Who signed the request, and a token of his, where this cloud has said so a while ago.
+    pub(super) fn known_signer_of(
+        &self,
+        question: &Question,
+    ) -> Option<(Identity, Secret<String>)> {
+        let kept = self.kept_token(self.signatures(), &question.key, self.token_cache_time());
+        kept.map(|token| (identity(&token), token.text.clone()))
+    }
+
     /// Who signed the request, and a token of his, by the word of this cloud.
     pub(super) async fn own_signer_of(
         &self,
-        request: &SignedRequest,
+        question: &Question,
     ) -> Result<(Identity, Secret<String>), SignatureError> {
-        let body = json!({ "ec2Credentials": request });
-        let key = fingerprint(&Secret::new(body.to_string()));
-        let ask = async || match self.ask_for_signer(&body).await {
+        let ask = async || match self.ask_for_signer(&question.body).await {
             Ok(token) => Ok(token),
             Err(error) if error.is_not_found() => Err(SignatureError::UnknownKey),
             Err(error) if error.is_unauthorized() => Err(SignatureError::Refused),
             Err(error) => Err(error.into()),
         };
         let age_max = self.token_cache_time();
-        let token: Arc<Token> = self.vouched(self.signatures(), key, age_max, ask).await?;
+        let token: Arc<Token> = self.vouched(self.signatures(), question.key, age_max, ask).await?;
         Ok((identity(&token), token.text.clone()))
     }
 
-    async fn ask_for_signer(&self, body: &serde_json::Value) -> Result<Token, CloudError> {
+    async fn ask_for_signer(&self, body: &Value) -> Result<Token, CloudError> {
         let service = self.service_login();
         let mut renewed = false;
         loop {

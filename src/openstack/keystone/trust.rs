@@ -42,9 +42,10 @@ impl Cloud {
         }
     }
 
-    /// Gives the trust back. One that is gone already is no error.
+    /// Gives a trust that was kept back to the cloud where it was made. One that is gone already is
+    /// no error.
     pub async fn delete_trust(&self, trust: &Secret<String>) -> Result<(), CloudError> {
-        let home = self.home_of(trust);
+        let home = self.kept_at(trust)?;
         let (cloud, trust) = (home.cloud, &home.secret);
         let path = format!("/v3/OS-TRUST/trusts/{}", path_segment(trust.reveal()));
         let request = Request::delete(Service::Identity, path);

@@ -41,14 +41,16 @@ impl Cloud {
         self.look_up(token, self.token_cache_time()).await.map(|token| identity(&token))
     }
 
-    /// The same by Keystone's word that is no older than this.
+    /// The same of a request that was let in already, by the word, no older than this, of the
+    /// Keystone that let it in.
     pub async fn validate_token_anew(
         &self,
         token: &Secret<String>,
         age_max: Duration,
     ) -> Result<Identity, CloudError> {
+        let home = self.home_of(token);
         let age_max = age_max.min(self.token_cache_time());
-        self.look_up(token, age_max).await.map(|token| identity(&token))
+        home.cloud.look_up(&home.secret, age_max).await.map(|token| identity(&token))
     }
 
     /// The token with its catalog, from the cache or from Keystone.
@@ -85,13 +87,12 @@ impl Cloud {
         age_max: Duration,
         ask: impl AsyncFnOnce() -> Result<Token, E>,
     ) -> Result<Arc<Token>, E> {
-        let since = self.now() - TimeDelta::from_std(age_max).unwrap_or_default();
-        if let Some(token) = known.known(&key, since, self.now()) {
+        if let Some(token) = self.kept_token(known, &key, age_max) {
             return Ok(token);
         }
         let turn = known.turn(key);
         let _mine = turn.lock().await;
-        if let Some(token) = known.known(&key, since, self.now()) {
+        if let Some(token) = self.kept_token(known, &key, age_max) {
             return Ok(token);
         }
         let asked_at = self.now();
@@ -104,28 +105,56 @@ impl Cloud {
         Ok(found)
     }
 
+    /// The token that Keystone gave for something no longer ago than this, if it is kept.
+    pub(super) fn kept_token(
+        &self,
+        known: &Validations,
+        key: &Fingerprint,
+        age_max: Duration,
+    ) -> Option<Arc<Token>> {
+        let since = self.now() - TimeDelta::from_std(age_max).unwrap_or_default();
+        known.known(key, since, self.now())
+    }
+
     pub(super) async fn ask_keystone(&self, subject: &Secret<String>) -> Result<Token, CloudError> {
+        if !self.has_user() {
+            // Keystone lets a token ask about itself, and about nothing if it is none.
+            return self.ask_with(subject, subject).await.map_err(|error| match error.status() {
+                Some(401) => CloudError::InvalidToken,
+                _ => error,
+            });
+        }
         let service = self.service_login();
         let mut own = service.token(self).await?;
         let mut renewed = false;
         loop {
-            let url = self.auth_url("auth/tokens");
-            let mut call = Call::new(Service::Identity, Method::Get, url);
-            call.header("x-auth-token", own.text.reveal())?;
-            call.header("x-subject-token", subject.reveal())?;
-            match self.transport().send(&call).await {
-                Ok(answer) => {
-                    return Token::read(subject.clone(), &answer.json()?, self.preference());
-                }
-                Err(error) if error.is_not_found() => return Err(CloudError::InvalidToken),
+            match self.ask_with(&own.text, subject).await {
+                Err(CloudError::InvalidToken) => return Err(CloudError::InvalidToken),
                 Err(error) if error.is_unauthorized() && !renewed => {
                     service.forget(&own).await;
                     own = service.token(self).await?;
                     renewed = true;
                 }
-                // Hearth's own credentials are wrong: not the client's fault, nor its 401.
-                Err(error) => return Err(error),
+                // Where Hearth's own credentials are wrong, that is not the client's fault, nor its
+                // 401.
+                outcome => return outcome,
             }
+        }
+    }
+
+    /// Asks with one token about another; `CloudError::InvalidToken` where the other is nobody's.
+    async fn ask_with(
+        &self,
+        own: &Secret<String>,
+        subject: &Secret<String>,
+    ) -> Result<Token, CloudError> {
+        let mut call = Call::new(Service::Identity, Method::Get, self.auth_url("auth/tokens"));
+        call.header("x-auth-token", own.reveal())?;
+        call.header("x-subject-token", subject.reveal())?;
+        match self.transport().send(&call).await {
+            Ok(answer) => Token::read(subject.clone(), &answer.json()?, self.preference()),
+            Err(error) if error.is_not_found() => Err(CloudError::InvalidToken),
+            Err(error) => Err(error),
         }
     }
 }

@@ -223,7 +223,7 @@ impl Fold {
     fn empty() -> Result<Fold, ViewError> {
         let place = Place::memory();
         let mut db = place.open_to_write()?;
-        store::create(&mut db)?;
+        store::create(&mut db, 1)?;
         store::index(&db)?;
         Ok(Fold { place, db, taken: 0 })
     }

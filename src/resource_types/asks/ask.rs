@@ -55,6 +55,9 @@ pub enum Ask {
     Neighbor(NeighborKnown),
     /// An id that nothing has yet.
     FreshId,
+    /// An id for a purpose that is the same whoever of the project asks for it, and that nobody else
+    /// can tell: of what several may make at the same time, each makes the same.
+    SharedId(&'static str),
     /// A while to wait.
     Pause(Duration),
 }
@@ -163,6 +166,7 @@ impl Ask {
             | Ask::Shares(_)
             | Ask::Neighbor(_)
             | Ask::FreshId
+            | Ask::SharedId(_)
             | Ask::Pause(_) => false,
         }
     }

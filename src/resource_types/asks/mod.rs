@@ -260,6 +260,14 @@ impl Asks<'_> {
         }
     }
 
+    /// An id for a purpose, the same for all of the project, which nobody else can tell.
+    pub(super) fn shared_id(&self, purpose: &'static str) -> Result<Uuid, CloudError> {
+        match self.ask(Ask::SharedId(purpose))? {
+            Answer::Id(id) => Ok(id),
+            _ => Err(unlike()),
+        }
+    }
+
     /// Waits.
     pub fn pause(&self, time: Duration) -> Result<(), CloudError> {
         done(self.ask(Ask::Pause(time))?)

@@ -270,7 +270,7 @@ impl<'a> Recorded<'a> {
                 Answer::Neighbor(Some(Neighbor { user, ..Neighbor::default() }))
             }
             Ask::Neighbor(NeighborKnown::Name(_)) => Answer::Neighbor(None),
-            Ask::FreshId => Answer::Id(self.fresh_id()),
+            Ask::FreshId | Ask::SharedId(_) => Answer::Id(self.fresh_id()),
             Ask::Pause(_) => Answer::Done,
         })
     }

@@ -37,7 +37,7 @@ pub(crate) struct App {
     engine: Engine,
     vault: Arc<Vault>,
     running: RunningApi,
-    _sandbox: RunningSandbox,
+    pub(crate) sandbox: RunningSandbox,
 }
 
 /// What may differ from one test to the next.
@@ -274,7 +274,7 @@ impl App {
             engine,
             vault,
             running,
-            _sandbox: sandbox,
+            sandbox,
         }
     }
 
@@ -364,9 +364,19 @@ pub(crate) async fn login(
     user: &str,
     project: &str,
 ) -> (String, String) {
+    login_with(client, keystone, (user, "secret"), project).await
+}
+
+/// The same with a password of his own.
+pub(crate) async fn login_with(
+    client: &reqwest::Client,
+    keystone: &str,
+    (user, password): (&str, &str),
+    project: &str,
+) -> (String, String) {
     let body = json!({ "auth": {
         "identity": { "methods": ["password"], "password": { "user": {
-            "name": user, "domain": { "name": "Default" }, "password": "secret",
+            "name": user, "domain": { "name": "Default" }, "password": password,
         } } },
         "scope": { "project": { "name": project, "domain": { "name": "Default" } } },
     } });

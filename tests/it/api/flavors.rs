@@ -2,18 +2,22 @@
 //! `custombackend` and `noauth`; and what it brings beside a token for work that goes on without it.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hearth::actors::EngineLimits;
 use hearth::api::{Auth, FrontSettings};
+use hearth::clock::SystemClock;
 use hearth::events::log::MemoryLog;
 use hearth::model::{DeferredAuth, Secret};
-use hearth::openstack::AuthBackend;
+use hearth::openstack::{
+    AuthBackend, Cloud, CloudError, CloudSettings, NameAndPassword, ProjectNamed,
+};
 use hearth::sandbox::{Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::app::{App, SetUp, login};
+use super::app::{App, SetUp, login, login_with};
 
 async fn behind(auth: Auth) -> App {
     App::behind(FrontSettings { auth, ..FrontSettings::default() }).await
@@ -59,18 +63,28 @@ async fn a_name_and_a_password_do_where_the_server_stands_alone() {
     }
 }
 
+/// A server whose callers with passwords may name another Keystone.
+fn naming(keystone: &str, deferred_auth: DeferredAuth) -> SetUp {
+    SetUp {
+        front: FrontSettings { auth: Auth::Password, ..FrontSettings::default() },
+        limits: EngineLimits { deferred_auth, ..EngineLimits::default() },
+        entrances: vec![keystone.to_owned()],
+        ..SetUp::default()
+    }
+}
+
 #[actix::test]
 async fn a_caller_with_a_password_names_his_cloud_and_works_in_it() {
     let other = Sandbox::start(SandboxConfig::instant()).unwrap();
     let networks = || other.state()["networks"]["count"].as_u64().unwrap();
     let before = networks();
     for deferred_auth in [DeferredAuth::Password, DeferredAuth::Trusts] {
-        let setup = SetUp {
-            front: FrontSettings { auth: Auth::Password, ..FrontSettings::default() },
-            limits: EngineLimits { deferred_auth, ..EngineLimits::default() },
-            entrances: vec![other.auth_url.clone()],
-            ..SetUp::default()
+        // To be given trusts Hearth has to be somebody there.
+        let signers = match deferred_auth {
+            DeferredAuth::Password => Vec::new(),
+            DeferredAuth::Trusts => vec![("west", other.auth_url.clone())],
         };
+        let setup = SetUp { signers, ..naming(&other.auth_url, deferred_auth) };
         let app = App::set_up(Arc::new(MemoryLog::new()), setup).await;
         let (_, project) = login(&app.client, &other.auth_url, "demo", "demo").await;
         let right = [("x-auth-user", "demo"), ("x-auth-key", "secret")];
@@ -97,6 +111,64 @@ async fn a_caller_with_a_password_names_his_cloud_and_works_in_it() {
         assert_eq!(networks(), before);
         app.stop().await;
     }
+}
+
+#[actix::test]
+async fn a_cloud_that_callers_name_is_shown_nothing_but_what_they_bring() {
+    // Nobody there has the password of a user of Hearth's.
+    let password = Secret::new("theirs".to_owned());
+    let config = SandboxConfig { password, ..SandboxConfig::instant() };
+    let other = Sandbox::start(config).unwrap();
+    for deferred_auth in [DeferredAuth::Password, DeferredAuth::Trusts] {
+        let setup = naming(&other.auth_url, deferred_auth);
+        let app = App::set_up(Arc::new(MemoryLog::new()), setup).await;
+        let demo = ("demo", "theirs");
+        let (_, project) = login_with(&app.client, &other.auth_url, demo, "demo").await;
+        let url = other.auth_url.as_str();
+        let there = [("x-auth-user", "demo"), ("x-auth-key", "theirs"), ("x-auth-url", url)];
+        assert_eq!(list(&app, &project, &there).await.0, 200);
+        let template = json!({ "heat_template_version": "2021-04-16", "resources": {
+            "net": { "type": "OS::Neutron::Net" } } });
+        let body = json!({ "stack_name": "web", "template": template }).to_string();
+        let stacks = format!("/v1/{project}/stacks");
+        let created = app.send("POST", &stacks, &there, Some(body)).await;
+        if deferred_auth == DeferredAuth::Password {
+            assert_eq!(created.status, 201, "{}", created.text);
+            let id = created.json()["stack"]["id"].as_str().unwrap().to_owned();
+            until(&app, &format!("{stacks}/web/{id}"), &there, "CREATE_COMPLETE").await;
+        } else {
+            let said = &created.json()["error"];
+            assert_eq!((created.status, &said["type"]), (400, &json!("MissingCredentialError")));
+            let why = said["message"].as_str().unwrap();
+            assert!(why.starts_with("Hearth has no user at http://"), "{why}");
+        }
+        let refused: Vec<_> = other.requests().into_iter().filter(|it| it.status == 401).collect();
+        assert!(refused.is_empty(), "{refused:?}");
+        app.stop().await;
+    }
+}
+
+#[actix::test]
+async fn whom_another_cloud_let_in_that_cloud_is_asked_about_anew() {
+    let [own, other] = [(); 2].map(|()| Sandbox::start(SandboxConfig::instant()).unwrap());
+    let password = Secret::new("secret".to_owned());
+    let settings = CloudSettings {
+        entrances: Some(vec![other.auth_url.clone()]),
+        ..CloudSettings::new(&own.auth_url, "hearth", password.clone(), "service")
+    };
+    let cloud = Cloud::new(settings, Arc::new(SystemClock)).unwrap();
+    let given = NameAndPassword {
+        name: "demo",
+        password: &password,
+        user_domain_id: "default",
+        project: ProjectNamed::Name("demo"),
+    };
+    let (identity, token) = cloud.entered(Some(&other.auth_url), &given).await.unwrap();
+    let anew = cloud.validate_token_anew(&token, Duration::ZERO).await.unwrap();
+    assert_eq!(anew.caller, identity.caller);
+    assert!(own.requests().is_empty());
+    // No client gets there by writing its name into a header.
+    assert_eq!(cloud.validate_token(&token).await, Err(CloudError::InvalidToken));
 }
 
 const UNNAMED: &str = "Request missing required header X-Auth-Url";

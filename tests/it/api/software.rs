@@ -1,8 +1,13 @@
 //! Software configurations and deployments over HTTP, and signals to resources.
 
+use std::sync::Arc;
+
+use hearth::api::{Auth, FrontSettings};
+use hearth::events::log::MemoryLog;
+use hearth::sandbox::{Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
-use super::app::{Answered, App};
+use super::app::{Answered, App, SetUp, login};
 use crate::support::queue::Queue;
 
 async fn send(app: &App, method: &str, path: &str, body: Value) -> Answered {
@@ -245,8 +250,12 @@ async fn a_deployment_that_no_resource_made_is_looked_for_in_swift_when_it_is_sh
     app.stop().await;
 }
 
-/// A deployment of a stack that is settled, with the queue that its server answers with.
-async fn deployed_by_queue(app: &App) -> (String, Queue) {
+/// A deployment of somebody's stack that is settled, with the queue that its server answers with.
+async fn deployed_by_queue(app: &App, project: &str, headers: &[(&str, &str)]) -> (String, Queue) {
+    let ask = async |verb: &str, path: &str, body: Option<Value>| {
+        let path = format!("/v1/{project}{path}");
+        app.send(verb, &path, headers, body.map(|body| body.to_string())).await
+    };
     let template = json!({ "heat_template_version": "2018-08-31", "resources": {
         "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
             "config": "echo", "outputs": [{ "name": "said" }] } },
@@ -254,16 +263,17 @@ async fn deployed_by_queue(app: &App) -> (String, Queue) {
             "config": { "get_resource": "config" }, "server": "s1",
             "signal_transport": "ZAQAR_SIGNAL" } } } });
     let body = json!({ "stack_name": "web", "template": template });
-    assert_eq!(send(app, "POST", "/stacks", body).await.status, 201);
+    let created = ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(created.status, 201, "{}", created.text);
     let deployment = loop {
-        let listed = app.get("/software_deployments").await.json();
+        let listed = ask("GET", "/software_deployments", None).await.json();
         if let Some(found) = listed["software_deployments"].get(0) {
             break found.clone();
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     };
     let config = deployment["config_id"].as_str().unwrap();
-    let config = app.get(&format!("/software_configs/{config}")).await.json();
+    let config = ask("GET", &format!("/software_configs/{config}"), None).await.json();
     let mut told = json!({});
     for input in config["software_config"]["inputs"].as_array().unwrap() {
         let name = input["name"].as_str().unwrap();
@@ -271,7 +281,14 @@ async fn deployed_by_queue(app: &App) -> (String, Queue) {
     }
     let queue = Queue::of(&told).await;
     queue.post(&json!({ "said": "at first" })).await;
-    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
+    loop {
+        let status = ask("GET", "/stacks", None).await.json()["stacks"][0]["stack_status"].clone();
+        if status == "CREATE_COMPLETE" {
+            break;
+        }
+        assert_eq!(status, "CREATE_IN_PROGRESS");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
     queue.empty().await;
     (deployment["id"].as_str().unwrap().to_owned(), queue)
 }
@@ -279,7 +296,7 @@ async fn deployed_by_queue(app: &App) -> (String, Queue) {
 #[actix::test]
 async fn a_deployment_that_no_resource_waits_for_is_looked_for_in_zaqar_when_it_is_shown() {
     let app = App::start().await;
-    let (id, queue) = deployed_by_queue(&app).await;
+    let (id, queue) = deployed_by_queue(&app, &app.project, &[("x-auth-token", &app.token)]).await;
     let path = format!("/software_deployments/{id}");
     let shown = async || app.get(&path).await.json()["software_deployment"].clone();
     let started = json!({ "status": "IN_PROGRESS" });
@@ -306,5 +323,39 @@ async fn a_deployment_that_no_resource_waits_for_is_looked_for_in_zaqar_when_it_
     queue.post(&json!({ "deploy_status_code": 3 })).await;
     let failed = shown().await;
     assert_eq!(failed["status"], "FAILED", "{failed}");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_queue_in_another_cloud_is_looked_at_there_and_for_nobody_of_this_one() {
+    let other = Sandbox::start(SandboxConfig::instant()).unwrap();
+    let setup = SetUp {
+        front: FrontSettings { auth: Auth::Password, ..FrontSettings::default() },
+        signers: vec![("west", other.auth_url.clone())],
+        entrances: vec![other.auth_url.clone()],
+        ..SetUp::default()
+    };
+    let app = App::set_up(Arc::new(MemoryLog::new()), setup).await;
+    let (_, project) = login(&app.client, &other.auth_url, "demo", "demo").await;
+    let url = other.auth_url.as_str();
+    let there = [("x-auth-user", "demo"), ("x-auth-key", "secret"), ("x-auth-url", url)];
+    let (id, queue) = deployed_by_queue(&app, &project, &there).await;
+    let ask = async |verb: &str, project: &str, headers: &[(&str, &str)], body: Option<Value>| {
+        let path = format!("/v1/{project}/software_deployments/{id}");
+        let body = body.map(|body| body.to_string());
+        app.send(verb, &path, headers, body).await.json()["software_deployment"].clone()
+    };
+    ask("PUT", &project, &there, Some(json!({ "status": "IN_PROGRESS" }))).await;
+    queue.post(&json!({ "said": "done", "deploy_status_code": 0 })).await;
+    let (admin, of_admins) = app.login("admin", "admin").await;
+    let seen = ask("GET", &of_admins, &[("x-auth-token", &admin)], None).await;
+    assert_eq!(seen["status"], "IN_PROGRESS", "{seen}");
+    let seen = ask("GET", &project, &there, None).await;
+    assert_eq!(
+        (&seen["status"], &seen["output_values"]["said"]),
+        (&"COMPLETE".into(), &"done".into())
+    );
+    // This cloud's Keystone was shown no password of a user that it does not know.
+    assert!(app.sandbox.requests().iter().all(|seen| seen.status != 401));
     app.stop().await;
 }

@@ -1,9 +1,13 @@
 //! Several clouds whose users sign requests: whose key it is decides in which cloud the work is done.
 
+use std::sync::{Arc, Mutex};
+
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
-use super::desk::{Desk, key_at, within};
+use super::desk::{Desk, key_at, now, within};
 use super::signer::Key;
 use crate::api::app::{SetUp, login};
 
@@ -11,7 +15,7 @@ const WAITING: &str = r#"{
     "heat_template_version": "2018-08-31",
     "resources": {
         "net": { "type": "OS::Neutron::Net" },
-        "handle": { "type": "AWS::CloudFormation::WaitConditionHandle" },
+        "handle": { "type": "AWS::CloudFormation::WaitConditionHandle", "depends_on": "net" },
         "wait": { "type": "AWS::CloudFormation::WaitCondition", "properties": {
             "Handle": { "get_resource": "handle" }, "Timeout": 60 } }
     },
@@ -26,7 +30,13 @@ struct Other {
 
 impl Other {
     fn start() -> Self {
-        let config = SandboxConfig { cfn_url: None, ..SandboxConfig::instant() };
+        Self::without(&[])
+    }
+
+    /// One that lacks services.
+    fn without(types: &[&str]) -> Self {
+        let without = types.iter().map(|it| (*it).to_owned()).collect();
+        let config = SandboxConfig { cfn_url: None, without, ..SandboxConfig::instant() };
         let sandbox = Sandbox::start(config).unwrap();
         Self { sandbox, http: reqwest::Client::new() }
     }
@@ -153,6 +163,120 @@ async fn every_cloud_is_asked_and_the_one_that_knows_the_key_says_why_not() {
     assert_eq!(desk.get("ListStacks", &[]).await.status, 200);
     desk.key.access = "nobody".to_owned();
     assert_eq!(desk.get("ListStacks", &[]).await.status, 503);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn a_signature_that_one_cloud_has_taken_is_shown_to_no_other_again() {
+    let (east, west) = (Other::start(), Other::start());
+    let signers =
+        vec![("east", east.sandbox.auth_url.clone()), ("west", west.sandbox.auth_url.clone())];
+    let mut desk = Desk::set_up(SetUp { signers, ..SetUp::default() }).await;
+    desk.key = west.key("demo").await;
+    let signed = Some(now());
+    for _ in 0..3 {
+        assert_eq!(desk.get_at("ListStacks", &[], signed).await.status, 200);
+    }
+    for cloud in [&east, &west] {
+        let asked = cloud.sandbox.requests();
+        assert_eq!(asked.iter().filter(|it| it.path.ends_with("/ec2tokens")).count(), 1);
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn types_are_those_of_the_cloud_that_a_stack_is_made_in() {
+    let other = Other::without(&["network"]);
+    let signers = vec![("east", other.sandbox.auth_url.clone())];
+    let mut desk = Desk::set_up(SetUp { signers, ..SetUp::default() }).await;
+    let web = [("StackName", "web"), ("TemplateBody", WAITING)];
+    assert_eq!(desk.post("CreateStack", &web).await.status, 200);
+    desk.key = other.key("demo").await;
+    let refused = desk.post("CreateStack", &web).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    assert!(refused.text.contains("Service neutron is not available"), "{}", refused.text);
+    desk.app.stop().await;
+}
+
+/// A Keystone that says what it is told to, whatever it is asked.
+struct Liar {
+    url: String,
+    word: Arc<Mutex<String>>,
+}
+
+impl Liar {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v3", listener.local_addr().unwrap());
+        let word: Arc<Mutex<String>> = Arc::default();
+        let said = Arc::clone(&word);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (mut text, mut bytes) = (String::new(), [0; 4096]);
+                while !is_whole(&text) {
+                    match stream.read(&mut bytes).await {
+                        Ok(read) if read > 0 => text += &String::from_utf8_lossy(&bytes[..read]),
+                        _ => break,
+                    }
+                }
+                let body = said.lock().unwrap().clone();
+                let head = "HTTP/1.1 200 OK\r\nX-Subject-Token: lie\r\nConnection: close\r\n";
+                let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        Self { url, word }
+    }
+
+    fn says(&self, word: &Value) {
+        *self.word.lock().unwrap() = word.to_string();
+    }
+}
+
+/// Whether that is all of a request.
+fn is_whole(text: &str) -> bool {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let mut lines = head.lines().map(str::to_ascii_lowercase);
+    let length = lines.find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    body.len() >= length.unwrap_or(0)
+}
+
+#[actix::test]
+async fn a_cloud_that_vouches_for_users_of_another_neither_works_as_them_nor_takes_their_stacks() {
+    let liar = Liar::start().await;
+    let signers = vec![("east", liar.url.clone())];
+    let mut desk = Desk::set_up(SetUp { signers, ..SetUp::default() }).await;
+    let template = json!({ "heat_template_version": "2018-08-31", "resources": {
+        "a": { "type": "OS::Heat::Value", "properties": { "value": 1 } } } });
+    desk.app.create("web", template.clone()).await;
+    let url = format!("{}/auth/tokens", desk.app.keystone.trim_end_matches('/'));
+    let known = desk.app.client.get(url).header("x-auth-token", &desk.app.token);
+    let known = known.header("x-subject-token", &desk.app.token).send().await.unwrap();
+    let mut word: Value = known.json().await.unwrap();
+    word["token"]["catalog"] = json!([]);
+    word["trust"] = json!({ "id": "t" });
+
+    let template = template.to_string();
+    let owner = word["token"]["user"]["id"].clone();
+    let own = desk.key.clone();
+    for user in [owner, "another-of-the-project".into()] {
+        word["token"]["user"]["id"] = user.clone();
+        liar.says(&word);
+        desk.key = Key { access: format!("key of {user}"), secret: "any".to_owned() };
+        let other = [("StackName", "other"), ("TemplateBody", &template)];
+        let web = [("StackName", "web"), ("TemplateBody", &template)];
+        for refused in [
+            desk.post("CreateStack", &other).await,
+            desk.post("UpdateStack", &web).await,
+            desk.post("DeleteStack", &web[..1]).await,
+        ] {
+            assert_eq!(refused.status, 403, "{user}: {}", refused.text);
+        }
+    }
+    desk.key = own;
+    assert_eq!(desk.get("DescribeStacks", &[("StackName", "other")]).await.status, 400);
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+    assert_eq!(desk.get("DeleteStack", &[("StackName", "web")]).await.status, 200);
     desk.app.stop().await;
 }
 

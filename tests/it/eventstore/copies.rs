@@ -9,6 +9,8 @@ use hearth::events::log::{
     SqliteLog, audit, transfer,
 };
 use hearth::events::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamRevision};
+use hearth::model::StackId;
+use hearth::projections::{Landmark, Search, Views};
 use serde_json::{Value, json};
 
 use crate::log_contract::backends::open;
@@ -404,4 +406,47 @@ async fn a_stack_goes_on_wherever_its_log_was_moved_to() {
     drop(world);
     close(log).await;
     assert_eq!(problems(&places.path("back.db")), [""; 0]);
+}
+
+#[actix::test]
+async fn views_that_are_kept_find_what_was_there_before_their_log_was_moved() {
+    let places = Places::new();
+    let ground = Ground::new().await;
+    let log = Arc::new(SqliteLog::open(&places.path("log.db")).unwrap());
+    let world = ground.start_on(log.clone()).await;
+    // More than one block's events before the stack that is looked for.
+    for number in 0..40 {
+        let name = format!("s{number}");
+        let made = world.create(&name, template("one")).await.unwrap();
+        assert_eq!(world.settled(&made).await, "CREATE_COMPLETE");
+    }
+    let web = world.create("web", template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    world.engine.shutdown().await;
+    drop(world);
+    is_found(&places.path("views.db"), log.clone(), web.stack, web.position).await;
+    close(log).await;
+
+    places.copied_there("log.db").unwrap();
+    let log = Arc::new(places.open());
+    is_found(&places.path("views.db"), log.clone(), web.stack, web.position).await;
+    close(log).await;
+
+    places.copied_back("back.db").unwrap();
+    let log = Arc::new(SqliteLog::open(&places.path("back.db")).unwrap());
+    is_found(&places.path("views.db"), log.clone(), web.stack, web.position).await;
+    close(log).await;
+}
+
+/// Views in a file say where to look for what happened to a stack.
+async fn is_found(path: &Path, log: Arc<dyn EventLog>, stack: StackId, at: Position) {
+    let end = log.durable_position();
+    let views = Views::open(path, log).await.unwrap();
+    views.after(end).await.unwrap();
+    let mut search = Search::default();
+    search.one_of([Landmark::Stack(stack)]);
+    let blocks = views.blocks(&search, Position(0)).await.unwrap();
+    views.close().await;
+    assert!(at.0 > 256, "{at}");
+    assert!(blocks.iter().any(|block| block.contains(&at.0)), "{at} in {blocks:?}");
 }

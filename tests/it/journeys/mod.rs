@@ -6,6 +6,7 @@ mod agents;
 pub(crate) mod alarms;
 mod amazons;
 mod bus;
+mod clouds;
 mod create;
 mod delete;
 mod drift;

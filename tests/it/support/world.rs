@@ -194,6 +194,18 @@ impl Ground {
         self.start_on_cloud(self.log.clone(), Self::limits(), self.cloud(false)).await
     }
 
+    /// Starts an engine that lets the users of other clouds in, too: by their names and Keystones.
+    pub(crate) async fn start_beside(&self, others: &[(&str, &str)]) -> World {
+        let own = self.settings(None);
+        let at = |(name, auth_url): &(&str, &str)| {
+            ((*name).to_owned(), CloudSettings { auth_url: (*auth_url).to_owned(), ..own.clone() })
+        };
+        let signers = Some(others.iter().map(at).collect());
+        let settings = CloudSettings { signers, ..own.clone() };
+        let cloud = Cloud::new(settings, Arc::new(SystemClock)).unwrap();
+        self.start_on_cloud(self.log.clone(), Self::limits(), cloud).await
+    }
+
     /// Starts an engine that reaches what users name only where these allow it.
     pub(crate) async fn start_allowing(&self, allowed: &[String]) -> World {
         let allowed: Vec<AllowedTarget> = allowed.iter().map(|it| it.parse().unwrap()).collect();
@@ -511,7 +523,7 @@ pub(crate) fn test_resource(properties: Value) -> Value {
 }
 
 /// A token of a user in the project of the same name, from the sandbox's Keystone.
-async fn log_in(auth_url: &str, user: &str) -> RequestContext {
+pub(crate) async fn log_in(auth_url: &str, user: &str) -> RequestContext {
     let body = json!({ "auth": {
         "identity": { "methods": ["password"], "password": { "user": {
             "name": user, "domain": { "name": "Default" }, "password": "secret" } } },

@@ -144,6 +144,7 @@ impl Decider<'_> {
             reason: REASON.shortened(reason),
         })
         .and_do(ResourceEffect::Report);
+        self.working.another = None;
         match self.working.queued.take() {
             Some(queued) => decision.and_then(*queued),
             None => decision,

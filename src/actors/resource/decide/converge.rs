@@ -22,7 +22,7 @@ impl Decider<'_> {
                 // What a child stack has not begun yet would be for nothing.
                 return self.halt_child(None);
             }
-            return Decision::nothing();
+            return self.at_work_in(converge);
         }
         let through = self.outcome().filter(|(of, _)| *of == converge.traversal);
         // A traversal that starts over after a restart may bring another definition than before it.
@@ -71,7 +71,7 @@ impl Decider<'_> {
         if self.action == Action::Delete && self.is_pausing() {
             if self.traversal == Some(converge.traversal) {
                 // The pause goes on.
-                return Decision::nothing();
+                return self.at_work_in(converge);
             }
             return self.start(Action::Create, &converge, definition);
         }
@@ -79,6 +79,15 @@ impl Decider<'_> {
             Some(verdict) => self.go_by(verdict, &converge, definition),
             None => self.compare(&converge, definition),
         }
+    }
+
+    /// The traversal's own action goes on.
+    fn at_work_in(&mut self, converge: Box<Converge>) -> Decision<Resource> {
+        let is_another =
+            |definition| self.target.as_deref().is_some_and(|target| target != definition);
+        let is_another = converge.definition.as_ref().is_ok_and(is_another);
+        self.working.another = is_another.then_some(converge);
+        Decision::nothing()
     }
 
     pub(super) fn start(
@@ -121,7 +130,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::actors::resource::story::{act, converge, done, given_nothing, test_resource};
+    use crate::actors::resource::story::{
+        Story, act, converge, done, given_nothing, learned, refused, test_resource,
+    };
     use crate::events::ResourceEvent;
     use crate::model::JsonMap;
 
@@ -133,6 +144,36 @@ mod tests {
             (story.resource.action, story.resource.status),
             (Action::Create, Status::Complete)
         );
+    }
+
+    #[test]
+    fn another_definition_of_the_same_traversal_comes_after_what_is_begun() {
+        let net = |name: &str| converge(1, "OS::Neutron::Net", json!({ "name": name }));
+        let begun = || given_nothing().when(net("x")).when_answered(learned("n1", "ready", false));
+        let reports = |story: &Story| {
+            let effects = story.effects.iter();
+            effects.filter(|effect| matches!(effect, ResourceEffect::Report)).count()
+        };
+        let same = begun().when_woken().when(net("x")).when_answered(done());
+        assert_eq!((same.told(), reports(&same)), (vec!["ActionSettled"], 1));
+
+        let other = begun().when_woken().when(net("y"));
+        assert!(other.told().is_empty());
+        let other = other.when_answered(done());
+        assert_eq!(other.told(), ["ActionSettled", "ActionStarted", "CallIntended"]);
+        assert_eq!(reports(&other), 0, "the stack would take the former one's end for its");
+        let other = other.when_answered(done());
+        assert_eq!(
+            (other.resource.action, other.resource.status),
+            (Action::Update, Status::Complete)
+        );
+        assert_eq!(other.resource.definition.as_ref().unwrap().properties["name"], "y");
+        assert_eq!(reports(&other), 1);
+
+        let fails =
+            begun().when_woken().when(net("y")).when_answered(Err(refused("Conflict", "no")));
+        assert_eq!((fails.told(), reports(&fails)), (vec!["ActionSettled"], 1));
+        assert!(fails.working.another.is_none());
     }
 
     #[test]

@@ -94,6 +94,11 @@ impl Decider<'_> {
         if again {
             return settled.and_do(self.pause());
         }
+        let another = self.working.another.take().filter(|_| complete && hook.is_none());
+        if let (Some(another), None) = (another, &self.working.queued) {
+            // The stack hears of what comes of that.
+            return settled.and_then(ResourceCommand::Converge(another));
+        }
         let settled = settled.and_do(ResourceEffect::Report);
         match (self.working.queued.take(), hook) {
             (Some(queued), _) => settled.and_then(*queued),

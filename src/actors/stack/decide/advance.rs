@@ -65,8 +65,9 @@ impl Decider<'_> {
     /// The traversal of the traversal under way, built on first use.
     fn tasks(&mut self) -> Option<TaskGraph> {
         let traversal = self.state.traversal.as_ref().filter(|traversal| !traversal.settled)?;
-        if self.working.traversing == Some(traversal.id) {
-            return self.working.tasks.take();
+        let is_begun = self.working.traversing == Some(traversal.id);
+        if is_begun && let Some(tasks) = self.working.tasks.take() {
+            return Some(tasks);
         }
         let origin = self.origin_of(traversal.revision);
         let none = Dependencies::default();
@@ -82,13 +83,10 @@ impl Decider<'_> {
                 is_init && !self.view().is_told(*id)
             })
         };
-        let tasks = match traversal.is_act() {
-            true => TaskGraph::new(&order(traversal, is_unbegun), &[]),
-            false => TaskGraph::new(dependencies, &traversal.existing),
-        };
         let told = |id: &ResourceId| {
             let report = self.working.reports.get(id);
-            report.is_some_and(|report| report.traversal == Some(traversal.id))
+            let is_at_work = self.working.told.get(id).is_some_and(|(_, of)| *of == traversal.id);
+            is_at_work || report.is_some_and(|report| report.traversal == Some(traversal.id))
         };
         // A process that died may have handed these their definition already.
         let told: Vec<_> = traversal
@@ -98,6 +96,14 @@ impl Decider<'_> {
             .map(|(name, id)| (name.clone(), *id))
             .collect();
         let is_act = traversal.is_act();
+        let begun = told.iter().map(|(name, _)| name).collect();
+        let tasks = match is_act {
+            true => TaskGraph::new(&order(traversal, is_unbegun), &[], &begun),
+            false => TaskGraph::new(dependencies, &traversal.existing, &begun),
+        };
+        if is_begun {
+            return Some(tasks);
+        }
         self.working.failures.clear();
         self.working.traversing = Some(traversal.id);
         self.working.rows = self.rows.clone();

@@ -20,7 +20,9 @@ impl Decider<'_> {
 
     /// The next turn of the traversal.
     fn after_report(&mut self, report: Box<Report>) -> Decision<Stack> {
-        let (id, name, outcome) = (report.id, report.name.clone(), report.outcome.clone());
+        let (id, name) = (report.id, report.name.clone());
+        // Of work under way the outcome is that of what was before.
+        let outcome = report.outcome.clone().filter(|_| !report.in_progress());
         let is_told =
             |traversal| self.working.told.get(&id).is_some_and(|(_, of)| *of == traversal);
         let ends = outcome.iter().map(|(of, _)| *of).chain(report.dropped).any(is_told);
@@ -33,7 +35,6 @@ impl Decider<'_> {
         };
         let outcome = outcome.filter(|(of, _)| *of == traversal.id).map(|(_, outcome)| outcome);
         let is_current = traversal.nodes.get(&name) == Some(&id);
-        let is_known = traversal.existing.iter().any(|row| row.id == id);
         match outcome {
             Some(Outcome::CleanedUp) => {
                 self.working.rows.shift_remove(&id);
@@ -49,6 +50,7 @@ impl Decider<'_> {
                 self.advance()
             }
             Some(Outcome::Replace) if is_current => {
+                let is_known = traversal.existing.iter().any(|row| row.id == id);
                 let new = ResourceId(self.moment.fresh_id());
                 let type_name =
                     self.view().known().map(|known| known.declared_type(&name)).unwrap_or_default();
@@ -68,7 +70,7 @@ impl Decider<'_> {
                 let tell = is_known.then(|| self.converge_task(&name, new));
                 if !is_known {
                     // It is to be cleaned up, which the tasks do not know of: they are drawn up anew.
-                    self.working.traversing = None;
+                    self.working.tasks = None;
                 }
                 let decision = Decision::record(ReplacementStarted {
                     traversal: self
@@ -218,6 +220,69 @@ mod tests {
             assert_eq!(story.orders(), ["clean up net"]);
             assert_eq!(story.when_done("net").told(), ["TraversalSettled"]);
         }
+    }
+
+    #[test]
+    fn what_the_same_traversal_made_goes_after_what_uses_it_since_before_a_restart() {
+        let story = given_made("vm").when(update(revise("net other vm:net")));
+        let story = story.when_done("net").when_done("vm").when_woken();
+        let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
+        assert_eq!(story.orders(), ["converge vm"]);
+        assert_eq!(story.when_done("vm").orders(), ["clean up net"]);
+    }
+
+    #[test]
+    fn what_was_there_before_goes_after_what_the_traversal_has_made_on_it() {
+        let story = given_made("net").when(update(revise("net vm:net"))).when_done("net");
+        let story = story.when_done("vm");
+        assert_eq!(story.told(), ["TraversalSettled"]);
+        let story = given_made("net").when(update(revise("net other vm:net"))).when_done("net");
+        let story = story.when_done("vm").when_woken();
+        let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
+        assert_eq!(story.orders(), ["converge vm"]);
+        assert_eq!(story.when_done("vm").orders(), ["clean up net"]);
+    }
+
+    #[test]
+    fn what_ends_before_its_turn_comes_has_its_turn_all_the_same() {
+        let story = given("net port:net").when_done("net");
+        let mut early = story.report("port");
+        early.status = Status::InProgress;
+        early.traversal = story.stack.traversal.as_ref().map(|traversal| traversal.id);
+        let story = story.when(reported(early)).when_woken();
+        let story = story.when_it_ends("net", Outcome::Replace);
+        let mut early = story.report("port");
+        early.status = Status::Complete;
+        early.outcome = early.traversal.map(|traversal| (traversal, Outcome::Converged));
+        let story = story.when(reported(early));
+        assert!(story.told().is_empty() && story.orders().is_empty());
+        let story = story.when_done("net");
+        assert_eq!(story.orders(), ["converge port"]);
+        let story = story.when_done("port");
+        assert_eq!((story.told(), story.orders()), (vec![], vec!["clean up net".to_owned()]));
+        assert_eq!(story.when_done("net").told(), ["TraversalSettled"]);
+    }
+
+    #[test]
+    fn what_came_of_a_task_before_says_nothing_of_work_under_way() {
+        let story = given("net port:net").when_done("net").when_woken();
+        let mut at_work = story.report("net");
+        assert!(matches!(at_work.outcome, Some((_, Outcome::Converged))));
+        at_work.status = Status::InProgress;
+        let story = story.when(reported(at_work));
+        assert!(story.told().is_empty() && story.orders().is_empty());
+        assert_eq!(story.when_done("net").orders(), ["converge port"]);
+    }
+
+    #[test]
+    fn what_was_cleaned_up_does_not_come_back_where_tasks_are_drawn_up_anew() {
+        let story = given_made("net").when(update(revise("net a b"))).when_done("a").when_woken();
+        let former = story.incarnations()["net"];
+        let story = story.when_it_ends("net", Outcome::Replace).when_done("net");
+        assert_eq!(story.orders(), ["clean up net"]);
+        let story = story.when_done("net").when_it_ends("a", Outcome::Replace);
+        let story = story.when(StackCommand::CancelUpdate);
+        assert_ne!(story.incarnations()["net"], former);
     }
 
     #[test]

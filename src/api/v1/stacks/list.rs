@@ -167,8 +167,11 @@ pub(in crate::api::v1) fn split_states(states: &[String]) -> (Vec<String>, Vec<S
             continue;
         };
         statuses.push(state[at..].to_owned());
-        if at > 1 {
-            actions.push(state[..at - 1].to_owned());
+        // What stands between the two is one character, whichever.
+        let mut action = state[..at].chars();
+        action.next_back();
+        if !action.as_str().is_empty() {
+            actions.push(action.as_str().to_owned());
         }
     }
     (actions, statuses)
@@ -205,4 +208,23 @@ fn next_page(request: &HttpRequest, params: &Params, marker: &str) -> String {
     }
     query.append_pair("marker", marker);
     format!("{}{}?{}", root(request), request.path(), query.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_states;
+
+    #[test]
+    fn a_state_is_an_action_and_a_status_whatever_stands_between() {
+        let split = |state: &str| split_states(&[state.to_owned()]);
+        let of = |actions: &[&str], status: &str| {
+            (actions.iter().map(ToString::to_string).collect(), vec![status.to_owned()])
+        };
+        assert_eq!(split("CREATE_IN_PROGRESS"), of(&["CREATE"], "IN_PROGRESS"));
+        assert_eq!(split("FAILED"), of(&[], "FAILED"));
+        assert_eq!(split("_FAILED"), of(&[], "FAILED"));
+        assert_eq!(split("éFAILED"), of(&[], "FAILED"));
+        assert_eq!(split("CREATEéFAILED"), of(&["CREATE"], "FAILED"));
+        assert_eq!(split("nothing"), of(&[], "nothing"));
+    }
 }

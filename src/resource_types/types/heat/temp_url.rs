@@ -115,9 +115,11 @@ fn key(cloud: &Asks<'_>) -> Result<String, Failure> {
     if let Some(key) = read()? {
         return Ok(key);
     }
-    let fresh = cloud.fresh_id()?.simple().to_string();
-    cloud.send(request(Method::Post, "").header(KEY_HEADER, fresh))?;
-    // Another may have made one at the same time: the one that is there counts.
+    // What others of the project make at the same time is the same: an address that was signed with
+    // what they overwrite would be good for nothing.
+    let key = cloud.shared_id("keys of temporary URLs")?.simple().to_string();
+    cloud.send(request(Method::Post, "").header(KEY_HEADER, key))?;
+    // Somebody else may have made one at the same time: the one that is there counts.
     let missing = || Failure::Failed("The account keeps no key for temporary URLs.".to_owned());
     read()?.ok_or_else(missing)
 }
@@ -197,4 +199,82 @@ fn versions(cloud: &Asks<'_>, container: &str, object: &str) -> Result<Vec<Strin
     };
     let names = listed.as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
     Ok(names.filter(|name| name.contains(object)).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use chrono::DateTime;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::openstack::{CfnPlaces, answered};
+    use crate::resource_types::asks::{Answer, Ask, Facts, Run};
+
+    /// An account as far as it has a key.
+    #[derive(Default)]
+    struct Account {
+        key: Option<String>,
+        ids: u128,
+    }
+
+    impl Account {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is asked")]
+        fn answer(&mut self, ask: &Ask) -> Answer {
+            let request = match ask {
+                Ask::Call(request) => request,
+                Ask::SharedId(_) => return Answer::Id(Uuid::from_u128(1)),
+                Ask::FreshId => {
+                    self.ids += 1;
+                    return Answer::Id(Uuid::from_u128(self.ids));
+                }
+                other => panic!("{other}"),
+            };
+            if let Some((_, key)) = request.headers.iter().find(|(name, _)| *name == KEY_HEADER) {
+                self.key = Some(key.clone());
+            }
+            let headers: Vec<_> =
+                self.key.iter().map(|key| (KEY_HEADER.to_owned(), key.clone())).collect();
+            Answer::Response(answered(request, "/", 204, &headers, Bytes::new()).unwrap())
+        }
+    }
+
+    fn facts() -> Facts {
+        Facts {
+            now: DateTime::UNIX_EPOCH,
+            stack_user_role: None,
+            auth_url: String::new(),
+            region: None,
+            cfn_places: CfnPlaces::default(),
+        }
+    }
+
+    #[test]
+    fn two_that_make_a_key_at_the_same_time_sign_with_the_one_that_stays() {
+        const TURNS: usize = 8;
+        for order in 0..1 << TURNS {
+            let mut account = Account::default();
+            let mut runs = [(); 2].map(|()| Run::new(facts()));
+            let mut step = |run: &mut Run| match run.go_on(key) {
+                Ok(key) => Some(key.unwrap()),
+                Err(ask) => {
+                    let answer = account.answer(&ask);
+                    run.answered(ask, Ok(answer));
+                    None
+                }
+            };
+            for turn in 0..TURNS {
+                step(&mut runs[order >> turn & 1]);
+            }
+            let [one, other] = runs.each_mut().map(|run| {
+                loop {
+                    if let Some(key) = step(run) {
+                        break key;
+                    }
+                }
+            });
+            assert_eq!(one, other, "{order:b}");
+            assert_eq!(account.key, Some(one), "{order:b}");
+        }
+    }
 }

@@ -153,7 +153,7 @@ impl Sandbox {
             Ask::Project => Answer::Text(self.login.project.clone()),
             Ask::Microversion { service, wanted } => Answer::Microversion(agreed(service, *wanted)),
             Ask::Reach { .. } => Answer::Reached(false),
-            Ask::FreshId => Answer::Id(self.clock.fresh_id()),
+            Ask::FreshId | Ask::SharedId(_) => Answer::Id(self.clock.fresh_id()),
             Ask::Pause(time) => {
                 self.clock.advance(TimeDelta::from_std(*time).unwrap());
                 Answer::Done
