@@ -94,10 +94,13 @@ impl Decider<'_> {
         if again {
             return settled.and_do(self.pause());
         }
-        let another = self.working.another.take().filter(|_| complete && hook.is_none());
-        if let (Some(another), None) = (another, &self.working.queued) {
+        let is_last = complete && self.working.queued.is_none();
+        if let Some(another) = self.working.another.take().filter(|_| is_last) {
+            let converge = ResourceCommand::Converge(another);
             // The stack hears of what comes of that.
-            return settled.and_then(ResourceCommand::Converge(another));
+            let Some(hook) = hook else { return settled.and_then(converge) };
+            self.working.held = Some(Box::new(converge));
+            return settled.and_record(hook).and_do(ResourceEffect::Report);
         }
         let settled = settled.and_do(ResourceEffect::Report);
         match (self.working.queued.take(), hook) {
@@ -145,6 +148,23 @@ mod tests {
 
     fn net(number: u128, name: &str) -> ResourceCommand {
         converge(number, "OS::Neutron::Net", json!({ "name": name }))
+    }
+
+    #[test]
+    fn another_definition_of_the_traversal_waits_at_the_hook_behind_the_action() {
+        let net = |name: &str| hooked(net(1, name), Hook::PostCreate);
+        let story = given_nothing().when(net("x")).when_answered(learned("n1", "ready", false));
+        let story = story.when_woken().when(net("y")).when_answered(done());
+        assert_eq!(story.told(), ["ActionSettled", "HookReached"]);
+        assert_eq!(story.report().outcome, None);
+        let clear =
+            ResourceCommand::ClearHook { hook: "post-create".to_owned(), shown: String::new() };
+        let story = story.when(clear);
+        assert_eq!(story.told(), ["HookCleared", "ActionStarted", "CallIntended"]);
+        assert_eq!(
+            story.when_answered(done()).report().outcome,
+            Some((traversal(1), Outcome::Converged))
+        );
     }
 
     fn updating() -> Story {
