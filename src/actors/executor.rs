@@ -242,6 +242,7 @@ impl<'a> Executor<'a> {
             },
             Ask::SharedId(purpose) => match self.services {
                 Some(services) => {
+                    // The ids of plans are digests, too, but of JSON, which this is not.
                     let text = format!("{purpose} of {}", session.project_id().await?);
                     let mut bytes = [0; size_of::<Uuid>()];
                     let digest = services.vault.digest(text.as_bytes());

@@ -215,7 +215,6 @@ mod tests {
     #[derive(Default)]
     struct Account {
         key: Option<String>,
-        ids: u128,
     }
 
     impl Account {
@@ -224,10 +223,6 @@ mod tests {
             let request = match ask {
                 Ask::Call(request) => request,
                 Ask::SharedId(_) => return Answer::Id(Uuid::from_u128(1)),
-                Ask::FreshId => {
-                    self.ids += 1;
-                    return Answer::Id(Uuid::from_u128(self.ids));
-                }
                 other => panic!("{other}"),
             };
             if let Some((_, key)) = request.headers.iter().find(|(name, _)| *name == KEY_HEADER) {

@@ -153,7 +153,9 @@ impl Sandbox {
             Ask::Project => Answer::Text(self.login.project.clone()),
             Ask::Microversion { service, wanted } => Answer::Microversion(agreed(service, *wanted)),
             Ask::Reach { .. } => Answer::Reached(false),
-            Ask::FreshId | Ask::SharedId(_) => Answer::Id(self.clock.fresh_id()),
+            Ask::FreshId => Answer::Id(self.clock.fresh_id()),
+            // There is one project.
+            Ask::SharedId(_) => Answer::Id(uuid::Uuid::from_u128(1)),
             Ask::Pause(time) => {
                 self.clock.advance(TimeDelta::from_std(*time).unwrap());
                 Answer::Done
