@@ -4,7 +4,7 @@ use amqprs::channel::{BasicGetArguments, Channel, QueueDeclareArguments};
 use amqprs::connection::{Connection, OpenConnectionArguments};
 use serde_json::{Value, json};
 
-use crate::real_cloud::RealCloud;
+use crate::real_cloud::{RealCloud, alone};
 use crate::served::Served;
 
 /// Where `tests/cloud/up` has it.
@@ -14,6 +14,7 @@ const USER: &str = "openstack";
 #[actix::test]
 async fn a_stacks_life_is_told_to_rabbitmq_across_a_kill() {
     let Some(real) = RealCloud::find() else { return };
+    let _alone = alone().await;
     let password = real.settings().password.reveal().clone();
     let topic = format!("live-{}", std::process::id());
     let settings = format!(
