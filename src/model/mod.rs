@@ -18,6 +18,7 @@ pub mod python;
 pub mod secret;
 pub mod selection;
 pub mod sizes;
+mod spellings;
 pub mod stack_settings;
 pub mod taint;
 pub mod tally;

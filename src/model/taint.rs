@@ -2,8 +2,12 @@
 //! value wherever that is copied, and comes off where the value is used. Marks are in memory alone:
 //! in the log what is marked is sealed (`events/seal.rs`).
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use super::spellings::spellings;
 use super::{JsonMap, Secret};
 
 /// The one key of a mark. Of a user's value that has it itself, no more comes than a secret.
@@ -164,40 +168,61 @@ fn collect(value: &Value, is_secret: bool, into: &mut Vec<Secret<String>>) {
 /// What came from where nothing is known of it, with the leaves marked that repeat a secret which
 /// is long enough to tell.
 pub fn taint_repeated(value: Value, secrets: &[Secret<String>]) -> Value {
+    taint_telling(value, &telling(secrets))
+}
+
+fn taint_telling(value: Value, secrets: &[Telling<'_>]) -> Value {
     if secrets.is_empty() || marked(&value).is_some() {
         return value;
     }
+    let repeats = |text: &str| secrets.iter().any(|secret| secret.is_in(text));
     match value {
-        Value::String(text) if repeats(&text, secrets) => taint(text.into()),
-        Value::Number(number) if repeats(&number.to_string(), secrets) => taint(number.into()),
-        Value::Object(map) if map.keys().any(|key| repeats(key, secrets)) => {
-            taint(Value::Object(map))
-        }
+        Value::String(text) if repeats(&text) => taint(text.into()),
+        Value::Number(number) if repeats(&number.to_string()) => taint(number.into()),
+        Value::Object(map) if map.keys().any(|key| repeats(key)) => taint(Value::Object(map)),
         Value::Object(map) => {
-            map.into_iter().map(|(key, value)| (key, taint_repeated(value, secrets))).collect()
+            map.into_iter().map(|(key, value)| (key, taint_telling(value, secrets))).collect()
         }
-        Value::Array(items) => {
-            items.into_iter().map(|item| taint_repeated(item, secrets)).collect()
-        }
+        Value::Array(items) => items.into_iter().map(|item| taint_telling(item, secrets)).collect(),
         other => other,
     }
 }
 
 /// A text with `******` in place of secrets that it repeats.
 pub fn mask_repeated(text: &str, secrets: &[Secret<String>]) -> String {
-    let mut known: Vec<&str> = secrets.iter().map(|secret| secret.reveal().as_str()).collect();
+    let known = telling(secrets);
+    let found = known.iter().flat_map(|secret| secret.written_in(text));
+    let mut found: Vec<&str> = found.collect();
     // A secret within another one must not leave the rest of that one.
-    known.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let known = known.into_iter().filter(|secret| is_telling(secret));
-    known.fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+    found.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+    found.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
 }
 
-fn repeats(text: &str, secrets: &[Secret<String>]) -> bool {
-    secrets.iter().map(Secret::reveal).any(|secret| is_telling(secret) && text.contains(secret))
+/// A secret that is long enough to tell, and how else it may be written.
+struct Telling<'a> {
+    secret: &'a str,
+    spellings: OnceCell<BTreeSet<String>>,
 }
 
-fn is_telling(secret: &str) -> bool {
-    secret.chars().nth(TELLING_MIN_CHARS - 1).is_some()
+impl Telling<'_> {
+    /// The spellings of it that stand in a text.
+    fn written_in(&self, text: &str) -> impl Iterator<Item = &str> {
+        // No spelling is shorter, and those of the longest secrets are seldom needed.
+        let may_be_there = self.secret.len() <= text.len();
+        let spellings = may_be_there.then(|| self.spellings.get_or_init(|| spellings(self.secret)));
+        let others = spellings.into_iter().flatten().map(String::as_str);
+        std::iter::once(self.secret).chain(others).filter(|written| text.contains(written))
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        self.written_in(text).next().is_some()
+    }
+}
+
+fn telling(secrets: &[Secret<String>]) -> Vec<Telling<'_>> {
+    let secrets = secrets.iter().map(|secret| secret.reveal().as_str());
+    let telling = secrets.filter(|secret| secret.chars().nth(TELLING_MIN_CHARS - 1).is_some());
+    telling.map(|secret| Telling { secret, spellings: OnceCell::new() }).collect()
 }
 
 #[cfg(test)]
@@ -250,5 +275,20 @@ mod tests {
             json!({ "a": "******", "b": "abc", "c": "ab", "d": ["******"] })
         );
         assert_eq!(mask_repeated("abc: hunter2 is wrong", &secrets), "abc: ****** is wrong");
+    }
+    #[test]
+    fn a_secret_is_found_however_it_is_written() {
+        let secrets = [Secret::new("pa'ss\"w\\ord\n".to_owned())];
+        for written in [
+            r#"'pa\'ss"w\\ord\n' is wrong"#,
+            r#"{"pw":"pa'ss\"w\\ord\n"}"#,
+            "http://h/?pw=pa%27ss%22w%5Cord%0A&x=1",
+            "cGEnc3Mid1xvcmQK",
+        ] {
+            let masked = mask_repeated(written, &secrets);
+            assert!(masked.contains(MASK) && !masked.contains("ord"), "{masked}");
+            assert!(is_tainted(&taint_repeated(written.into(), &secrets)), "{written}");
+        }
+        assert_eq!(mask_repeated("word for word", &secrets), "word for word");
     }
 }

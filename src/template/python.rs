@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 use super::key::Key;
 use super::value::Datum;
+pub(crate) use crate::model::python::quoted;
+use crate::model::python::write_escaped;
 
 /// `str(value)`: text as it is, everything else as `repr`.
 pub(crate) fn text_of(value: &Datum) -> String {
@@ -53,49 +55,6 @@ fn write_repr(out: &mut String, value: &Datum) {
             out.push('}');
         }
     }
-}
-
-/// `repr` of a string: single quotes, unless only those are inside.
-pub(crate) fn quoted(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if is_printable(c) => out.push(c),
-            c => escape(&mut out, c),
-        }
-    }
-    out.push(quote);
-    out
-}
-
-fn escape(out: &mut String, c: char) {
-    let code = u32::from(c);
-    // Writing to a String cannot fail.
-    let _ = match code {
-        0..=0xff => write!(out, "\\x{code:02x}"),
-        0x100..=0xffff => write!(out, "\\u{code:04x}"),
-        _ => write!(out, "\\U{code:08x}"),
-    };
-}
-
-/// What Python leaves as it is in `repr`. By the categories of Unicode it is what Rust leaves as it
-/// is in `Debug` of a text, but for marks that have nothing before them to stand on.
-fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return !c.is_ascii_control();
-    }
-    let text: String = ['a', c].into_iter().collect();
-    text.escape_debug().count() == 2
 }
 
 /// `repr` of a float: the shortest digits, with an exponent from 1e16 up and below 1e-4.
@@ -262,7 +221,7 @@ pub(crate) fn encode_problem(text: &str, codec: &str, limit: u32) -> String {
 /// A text as Python writes it in ASCII.
 fn escaped(text: &str) -> String {
     let mut out = String::from("'");
-    text.chars().for_each(|c| escape(&mut out, c));
+    text.chars().for_each(|c| write_escaped(&mut out, c));
     out + "'"
 }
 

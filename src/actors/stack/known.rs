@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use crate::events::resource::Definition;
 use crate::graph::Dependencies;
-use crate::model::taint::{mark_map_like, plain_map};
-use crate::model::{Refusal, ResourceName, StackRevision};
+use crate::model::taint::{mark_map_like, mask_repeated, plain_map, texts};
+use crate::model::{JsonMap, Refusal, ResourceName, StackRevision};
 use crate::resource_types::Registry;
 use crate::template::{ResourceResolved, ResourceValues, StackDefinition, TypeLookup};
 
@@ -73,22 +73,37 @@ impl Known {
         let given = resolved.properties.clone();
         let resolved = ResourceResolved { properties: plain_map(resolved.properties), ..resolved };
         let written = declared.written(&resolved);
-        let properties = registry.accept_in(definition, name, resolved.properties)?;
+        let accepted = registry.accept_in(definition, name, resolved.properties);
+        let properties = accepted.map_err(|refusal| {
+            let driver_type = registry.driver_type(definition, name).unwrap_or_default();
+            let marked = registry.mark_secrets(driver_type, given.clone());
+            let marked = definition.mark_written(name, marked, registry);
+            without_secrets(refusal, &marked)
+        })?;
         let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
         let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
         let properties = registry.mark_secrets(driver_type, mark_map_like(properties, &given));
         let properties = definition.mark_written(name, properties, registry);
-        let update_policy = plain_map(resolved.update_policy);
+        let update_policy = plain_map(resolved.update_policy.clone());
+        let update_policy = registry
+            .accept_policy(definition, name, update_policy)
+            .map_err(|refusal| without_secrets(refusal, &resolved.update_policy))?;
         Ok(Definition {
             driver_type: driver_type.to_owned(),
             properties,
             metadata: resolved.metadata,
             deletion_policy: declared.deletion_policy.clone(),
-            update_policy: registry.accept_policy(definition, name, update_policy)?,
+            update_policy,
             attributes: self.reads(name),
             revision: if nests { revision } else { StackRevision(0) },
             external_id: declared.external_id.clone(),
             written,
         })
     }
+}
+
+/// A refusal of what has marks, which may quote it.
+fn without_secrets(refusal: Refusal, given: &JsonMap) -> Refusal {
+    let secrets: Vec<_> = given.values().flat_map(texts).collect();
+    Refusal { message: mask_repeated(&refusal.message, &secrets), ..refusal }
 }

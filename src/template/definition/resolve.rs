@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::{AnyType, StackDefinition};
 use crate::model::sizes::{METADATA, PROPERTIES};
-use crate::model::{JsonMap, Refusal, ResourceName, taint};
+use crate::model::{JsonMap, Refusal, ResourceName, Secret, taint};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Node, Scope};
 use crate::template::value::Datum;
-use crate::template::{OutputValue, ResourceResolved, ResourceValues, python, walk};
+use crate::template::{OutputValue, ResourceResolved, ResourceValues, python, resources, walk};
 
 /// A part of a resource's definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,18 @@ impl StackDefinition {
         let Some(definition) = self.definitions.get(name.as_str()) else {
             return Err(Refusal::not_found("Resource", name));
         };
+        self.resolved(definition, values).map_err(|refusal| {
+            let parts = [&definition.properties, &definition.metadata, &definition.update_policy];
+            let secrets = self.secrets_read(&parts, values);
+            Refusal { message: taint::mask_repeated(&refusal.message, &secrets), ..refusal }
+        })
+    }
+
+    fn resolved(
+        &self,
+        definition: &resources::Definition,
+        values: &dyn ResourceValues,
+    ) -> Result<ResourceResolved, Refusal> {
         let scope = self.scope_with(values, &AnyType);
         let properties = resolved_map(&definition.properties, "properties", &scope)?;
         let metadata = resolved_map(&definition.metadata, "metadata", &scope)?;
@@ -39,6 +51,22 @@ impl StackDefinition {
             metadata,
             update_policy: resolved_map(&definition.update_policy, "update_policy", &scope)?,
         })
+    }
+
+    /// The texts that must not be seen and that parts of the definition may read: what is not
+    /// resolved is quoted in its error.
+    fn secrets_read(&self, parts: &[&Node], values: &dyn ResourceValues) -> Vec<Secret<String>> {
+        let parameters = self.parameters.iter().filter_map(|(name, _)| self.parameter(name));
+        let written = parts.iter().copied().chain([&self.mappings]).map(Node::to_marked_json);
+        let facade = self.pseudo.facade.iter().cloned();
+        let facade = facade.flat_map(|facade| [facade.metadata, facade.update_policy]);
+        let references = self.declared.keys().filter_map(|name| values.reference(name));
+        let attributes = self.reads.iter().filter_map(|(name, attribute)| {
+            // Of an attribute that has none there is nothing to quote.
+            values.attribute(name, attribute).ok().flatten()
+        });
+        let read = parameters.chain(written).chain(facade).chain(references).chain(attributes);
+        read.flat_map(|value| taint::texts(&value)).collect()
     }
 
     /// Resolves each part of a resource's definition by itself, for what is noted meanwhile where
@@ -73,7 +101,13 @@ impl StackDefinition {
             .iter()
             .map(|(key, output)| {
                 let resolved = walk::resolve_marked(&output.value, &scope);
-                let error = resolved.as_ref().err().map(TemplateError::text);
+                let masked = |error: &TemplateError| {
+                    taint::mask_repeated(
+                        &error.text(),
+                        &self.secrets_read(&[&output.value], values),
+                    )
+                };
+                let error = resolved.as_ref().err().map(masked);
                 OutputValue {
                     key: key.clone(),
                     description: output.description.clone(),
@@ -156,6 +190,41 @@ mod tests {
         for call in calls {
             let shown = outputs_masked(json!({ "o": { "value": call } }));
             assert_eq!(shown["o"], "******", "{call}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_an_output_names_no_secret() {
+        let template = json!({
+            "heat_template_version": "2021-04-16",
+            "parameters": { "s": { "type": "string", "hidden": true, "default": "geheim" } },
+            "resources": { "a": { "type": "OS::Heat::TestResource" } },
+            "outputs": {
+                "p": { "value": { "yaql": { "expression": "int($.data)",
+                                            "data": { "get_param": "s" } } } },
+                "a": { "value": { "yaql": { "expression": "int($.data)",
+                                            "data": { "get_attr": ["a", "output"] } } } },
+            },
+        });
+        let source = StackSource { template, ..StackSource::default() };
+        let definition =
+            StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap();
+        for output in definition.resolve_outputs(&Marked) {
+            let error = output.error.unwrap();
+            assert!(error.ends_with("'******'"), "{error}");
+        }
+    }
+
+    /// Every attribute is a secret.
+    struct Marked;
+
+    impl ResourceValues for Marked {
+        fn reference(&self, _name: &ResourceName) -> Option<Value> {
+            None
+        }
+
+        fn attribute(&self, _name: &ResourceName, _: &str) -> Result<Option<Value>, Refusal> {
+            Ok(Some(taint::taint("hunter2".into())))
         }
     }
 

@@ -253,13 +253,17 @@ impl Decider<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::actors::resource::Report;
     use crate::actors::stack::command::StackCommand;
     use crate::actors::stack::story::{
-        create, delete, given, given_made, given_nothing, revise, revise_of, update,
+        create, delete, given, given_made, given_nothing, reported, revise, revise_of, update,
     };
+    use crate::model::JsonMap;
 
     const CREATED: &str = "CREATE_COMPLETE: Stack CREATE completed successfully";
 
@@ -321,5 +325,25 @@ mod tests {
         let story = story.when_done("net");
         let definition = story.converged("port").definition.as_ref().unwrap();
         assert_eq!(definition.properties["value"], "net");
+    }
+    #[test]
+    fn what_does_not_resolve_names_no_secret() {
+        let output = json!({ "get_attr": ["src", "output"] });
+        let number = json!({ "yaql": { "expression": "int($.data)", "data": output } });
+        let of = |properties: Value| json!({ "type": "OS::Heat::TestResource", "properties": properties });
+        let template = json!({ "resources": {
+            "src": { "type": "OS::Heat::TestResource" },
+            "function": of(json!({ "value": number })),
+            "property": of(json!({ "wait_secs": output })),
+        } });
+        let story = given_nothing().when(create(revise_of(&template)));
+        let secret = taint::taint("pass\nword".into());
+        let attributes = JsonMap::from_iter([("output".to_owned(), secret)]);
+        let report = Report { attributes: Arc::new(attributes), ..story.report("src") };
+        let story = story.when(reported(report)).when_done("src");
+        for name in ["function", "property"] {
+            let reason = story.converged(name).definition.as_ref().unwrap_err();
+            assert!(reason.contains("'******'"), "{reason}");
+        }
     }
 }
