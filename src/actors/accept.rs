@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::warn;
 
-use super::asks::{Accepted, CreateStack, RequestContext, UpdateStack};
+use super::asks::{Accepted, CreateStack, RequestContext, StackPlace, UpdateStack};
 use super::credentials::check_home;
 use super::engine::Engine;
 use super::executor;
@@ -71,7 +71,7 @@ impl Engine {
         check_tags(&ask.settings.tags)?;
         let claimed = self.claimed(who).await?;
         if let Some(done) = self.done(claimed.as_ref()).await? {
-            return Ok(done);
+            return Ok(Accepted { name: ask.name, ..done });
         }
         self.refuse_taken(who, &ask.name).await?;
         let services = &self.services;
@@ -79,12 +79,13 @@ impl Engine {
         self.hold_to_plan(who, self.plan_create(who, &mut ask)).await?;
         let fresh = || StackId(services.clock.fresh_id());
         let id = claimed.as_ref().map_or_else(fresh, |claimed| claimed.stack_id);
-        let known = self.prepare(who, &mut ask.source, Some(id), &ask.name).await?;
+        let place = StackPlace { id: Some(id), ..StackPlace::new(project, &ask.name) };
+        let known = self.prepare(who, &mut ask.source, place).await?;
         let claim = self.claim(who, id, claimed).await?;
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;
         let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
-        let trustor = match services.credentials.ensure(services, who, project).await {
+        let trustor = match services.credentials.ensure(services, who).await {
             Ok(trustor) => trustor,
             Err(refusal) => {
                 let _ = services.ask_project(project, release(), who.meta()).await;
@@ -218,15 +219,17 @@ impl Engine {
         &self,
         who: &RequestContext,
         source: &mut StackSource,
-        id: Option<StackId>,
-        name: &StackName,
+        place: StackPlace<'_>,
     ) -> Result<Known, Refusal> {
         let services = &self.services;
         let there = self.cloud_of(who);
         let lacking = exposure::lacking(&there).await;
-        let (known, asked) = self.prepare_here(who, source, id, name, lacking).await?;
+        let (known, asked) = self.prepare_here(who, source, place, lacking).await?;
         if let Some(cloud) = &services.cloud {
-            let session = who.session(cloud, &who.caller.project_id);
+            let session = match place.trustor.filter(|_| *place.project != who.caller.project_id) {
+                Some(trustor) => self.session_of(place.project, trustor).await?,
+                None => who.session(cloud, place.project),
+            };
             let (registry, definition) = (&services.registry, &known.definition);
             exposure::check_extensions(services, &there, definition).await?;
             executor::check_in_cloud(registry, definition, &asked, &session).await?;
@@ -239,17 +242,15 @@ impl Engine {
         &self,
         who: &RequestContext,
         source: &mut StackSource,
-        id: Option<StackId>,
-        name: &StackName,
+        place: StackPlace<'_>,
         lacking: BTreeSet<&'static str>,
     ) -> Result<(Known, Vec<CloudCheck>), Refusal> {
         let services = &self.services;
         let prepare = {
-            let (services, caller) = (Arc::clone(services), Arc::clone(&who.caller));
-            let name = name.clone();
+            let services = Arc::clone(services);
+            let (project, id, name) = (place.project.clone(), place.id, place.name.clone());
             move |source: &StackSource| {
-                let project = &caller.project_id;
-                definition::prepare(&services, source, id, &name, project, &lacking)
+                definition::prepare(&services, source, id, &name, &project, &lacking)
             }
         };
         let (types, checked) = self.with_templates(who, source, prepare).await?;

@@ -154,6 +154,23 @@ impl StackHead {
     }
 }
 
+/// For which stack a definition is read: one that is to be, or there already.
+#[derive(Clone, Copy)]
+pub(super) struct StackPlace<'a> {
+    pub(super) project: &'a ProjectId,
+    pub(super) id: Option<StackId>,
+    pub(super) name: &'a StackName,
+    /// In whose name its work is done so far.
+    pub(super) trustor: Option<&'a Trustor>,
+}
+
+impl<'a> StackPlace<'a> {
+    /// That of a stack that is to be.
+    pub(super) fn new(project: &'a ProjectId, name: &'a StackName) -> Self {
+        Self { project, id: None, name, trustor: None }
+    }
+}
+
 /// How a stack stands, as its actor knows it.
 pub struct StackSummary {
     pub head: StackHead,
@@ -183,6 +200,12 @@ impl Deref for StackSummary {
 }
 
 impl StackSummary {
+    /// What a definition of it is read for.
+    pub(super) fn place(&self) -> StackPlace<'_> {
+        let trustor = Some(&self.trustor);
+        StackPlace { id: Some(self.id), trustor, ..StackPlace::new(&self.project_id, &self.name) }
+    }
+
     /// A stack at a position; `None` where there is none yet.
     pub(super) fn of(stack: StackView<'_>, position: Position) -> Option<Self> {
         let revision = stack.revision()?.clone();

@@ -52,23 +52,19 @@ impl Handler<OldestTrust> for Shell<Project> {
 }
 
 impl Credentials {
-    /// Sees to it that Hearth may go on for the user, with a stack of the owner's, once his token is
-    /// gone, with the roles that the token has and no other, or those of the password that came with
-    /// it. Asks Keystone only where there is no such trust yet, or the one there is no longer works.
+    /// Sees to it that Hearth may go on for the user in his project once his token is gone, with the
+    /// roles that the token has and no other, or those of the password that came with it. Asks
+    /// Keystone only where there is no such trust yet, or the one there is no longer works.
     pub async fn ensure(
         &self,
         services: &Arc<Services>,
         who: &RequestContext,
-        owner: &ProjectId,
     ) -> Result<Trustor, Refusal> {
         let caller = &who.caller;
         let by_password = services.limits.deferred_auth == DeferredAuth::Password;
         let (login, cloud) = (who.login.as_ref().filter(|_| by_password), &services.cloud);
         let Some(cloud) = cloud else { return Ok(lent(services, caller)) };
-        check_home(services, owner, &who.token).await?;
-        if *owner != caller.project_id {
-            check_home(services, &caller.project_id, &who.token).await?;
-        }
+        check_home(services, &caller.project_id, &who.token).await?;
         let home = cloud.home_of(&who.token);
         let trustor = match login {
             // The password is good for all that the user may do.

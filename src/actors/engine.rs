@@ -11,6 +11,7 @@ use tracing::{error, info, warn};
 use super::alarms::{AlarmKeeper, Alarms};
 use super::asks::{RequestContext, StackHead, StackSummary};
 use super::claims::Claims;
+use super::credentials::check_home;
 use super::directory::Directory;
 use super::extensions::Extensions;
 use super::measures::Measures;
@@ -249,13 +250,20 @@ impl Engine {
         }
     }
 
-    /// Sees to it that work on a stack may go on once the request is over.
+    /// Sees to it that work on a stack may go on once the request is over. As in Heat it goes on in
+    /// its owner's name where an administrator of another project asks: his token lends nothing
+    /// there.
     pub(super) async fn ensure(
         &self,
         who: &RequestContext,
         summary: &StackSummary,
     ) -> Result<Trustor, Refusal> {
-        self.services.credentials.ensure(&self.services, who, &summary.project_id).await
+        check_home(&self.services, &summary.project_id, &who.token).await?;
+        if summary.project_id == who.caller.project_id || !who.caller.is_admin() {
+            return self.services.credentials.ensure(&self.services, who).await;
+        }
+        self.session_of(&summary.project_id, &summary.trustor).await?;
+        Ok(summary.trustor.clone())
     }
 
     /// Refuses who may not use the types of a stack.

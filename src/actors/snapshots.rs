@@ -86,7 +86,7 @@ impl Engine {
         for kept in &snapshot.resources {
             restore(&self.services, &mut source, kept);
         }
-        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
+        let known = self.prepare(who, &mut source, summary.place()).await?;
         let trustor = self.ensure(who, &summary).await?;
         let settings = summary.revision.settings.clone();
         let revise = self.revise(trustor, stack, source, Arc::new(known), settings)?;

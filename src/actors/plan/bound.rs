@@ -10,7 +10,7 @@ use super::id::id_of;
 use super::losses::tell_losses;
 use super::{Change, Found, FoundResource, Planning, deleted, foresee, goes_with};
 use crate::actors::accept::check_name;
-use crate::actors::asks::{CreateStack, RequestContext, StackSummary, UpdateStack};
+use crate::actors::asks::{CreateStack, RequestContext, StackPlace, StackSummary, UpdateStack};
 use crate::actors::engine::Engine;
 use crate::actors::nested;
 use crate::actors::previewed::{Preview, PreviewedResource};
@@ -64,7 +64,8 @@ impl Engine {
     ) -> Result<Plan, Refusal> {
         check_name(&ask.name)?;
         self.refuse_taken(who, &ask.name).await?;
-        let known = Arc::new(self.prepare(who, &mut ask.source, None, &ask.name).await?);
+        let place = StackPlace::new(&who.caller.project_id, &ask.name);
+        let known = Arc::new(self.prepare(who, &mut ask.source, place).await?);
         let asked = json!([
             Action::Create,
             who.caller.project_id,
@@ -113,7 +114,7 @@ impl Engine {
             true => source::updated(ask, &self.source(&summary).await?),
             false => source::updated(ask, &StackSource::default()),
         };
-        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
+        let known = self.prepare(who, &mut source, summary.place()).await?;
         if let Some(before) = &summary.known {
             known.definition.check_immutable(&before.definition)?;
         }

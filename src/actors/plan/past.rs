@@ -64,8 +64,7 @@ impl Engine {
         let summary = StackSummary::of(view, at).ok_or_else(missing)?;
         self.may_see(who, &summary)?;
         let mut source = source::updated(ask, &StackSource::default());
-        let prepared =
-            self.prepare_here(who, &mut source, Some(stack), &summary.name, Default::default());
+        let prepared = self.prepare_here(who, &mut source, summary.place(), Default::default());
         let (known, _) = prepared.await?;
         if let Some(before) = &summary.known {
             known.definition.check_immutable(&before.definition)?;

@@ -10,7 +10,7 @@ use crate::model::taint;
 use serde_json::Value;
 
 use super::accept::check_name;
-use super::asks::{CreateStack, RequestContext, UpdateStack};
+use super::asks::{CreateStack, RequestContext, StackPlace, UpdateStack};
 use super::engine::Engine;
 use super::nested;
 use super::plan::{Found, Planning};
@@ -36,7 +36,8 @@ impl Engine {
     ) -> Result<Preview, Refusal> {
         check_name(&ask.name)?;
         self.refuse_taken(who, &ask.name).await?;
-        let known = self.prepare(who, &mut ask.source.clone(), None, &ask.name).await?;
+        let place = StackPlace::new(&who.caller.project_id, &ask.name);
+        let known = self.prepare(who, &mut ask.source.clone(), place).await?;
         let planning = Planning::of(&self.services);
         let plan = move || {
             let mut budget = Budget::of(planning.stack.bounds);
@@ -73,7 +74,7 @@ impl Engine {
         let summary = self.summary(who, stack).await?;
         let former = self.source(&summary).await?;
         let mut source = source::updated(ask, &former);
-        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
+        let known = self.prepare(who, &mut source, summary.place()).await?;
         let found = nested::found(&self.services, summary.going_on, Vec::new(), within).await?;
         Ok((Arc::new(known), found))
     }
