@@ -12,9 +12,10 @@ use super::engine::Engine;
 use super::project::{Project, ProjectCommand};
 use super::shell::Shell;
 use super::stack::Stack;
-use crate::events::Position;
+use crate::events::log::LogError;
 use crate::events::project::KeyClaimed;
 use crate::events::stack::Claim;
+use crate::events::{Position, StreamId};
 use crate::model::{CommandId, Refusal, StackId, StackName};
 
 /// Asks a project for the claim of a key, as long as it counts.
@@ -65,13 +66,24 @@ impl Engine {
         }
     }
 
-    /// The first answer, where what was claimed is done.
+    /// The first answer to a request whose key was claimed before, where it is carried out.
+    pub async fn answered(&self, who: &RequestContext) -> Result<Option<Accepted>, Refusal> {
+        let claimed = self.claimed(who).await?;
+        self.done(claimed.as_ref()).await
+    }
+
+    /// The first answer, where what was claimed is done. Of a stack that was purged nothing is known
+    /// any more, its name neither.
     pub(super) async fn done(
         &self,
         claimed: Option<&KeyClaimed>,
     ) -> Result<Option<Accepted>, Refusal> {
         let Some(claimed) = claimed else { return Ok(None) };
         let (stack, command) = (claimed.stack_id, claimed.command);
+        let key = self.services.log.find_key(StreamId::stack(stack).as_str());
+        if matches!(key, Err(LogError::KeyDestroyed(_))) && self.stand(stack).await?.is_none() {
+            return Ok(Some(Accepted { stack, name: StackName::from(""), position: Position(0) }));
+        }
         let accepted = self.ask_of(stack, || AcceptedBy(command)).await?;
         Ok(accepted.map(|(name, position)| Accepted { stack, name, position }))
     }

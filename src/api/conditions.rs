@@ -14,7 +14,7 @@ use crate::events::Position;
 use crate::projections::StackRow;
 
 /// The header that names a plan.
-pub(super) const PLAN: &str = "hearth-plan";
+pub(super) const PLAN: &str = "Hearth-Plan";
 
 /// The header that has the key by which a request is known when it comes again.
 const KEY: &str = "idempotency-key";
@@ -59,6 +59,27 @@ pub(super) fn read(request: &HttpRequest) -> Result<Conditions, Fault> {
         }
     }
     Ok(Conditions { at, plan, once: None })
+}
+
+/// The headers that a route of version 1 reads: which state of the stack, which plan, and whether the
+/// change is made once.
+pub(super) fn headers(verb: &str, path: &str) -> Vec<&'static str> {
+    let stack = "/{project}/stacks/{name}/{id}";
+    match (verb, path.trim_start_matches(stack)) {
+        ("POST", "/{project}/stacks") => vec![PLAN, "Idempotency-Key"],
+        ("PUT" | "PATCH", "") | ("POST", "/actions") => vec!["If-Match", PLAN, "Idempotency-Key"],
+        ("DELETE", "") => vec!["If-Match", PLAN],
+        ("POST" | "DELETE", rest) if rest.starts_with("/snapshots") => vec!["If-Match"],
+        ("DELETE", "/abandon")
+        | ("PATCH", "/resources/{resource}")
+        | ("POST", "/resources/{resource}/signal") => vec!["If-Match"],
+        _ => Vec::new(),
+    }
+}
+
+/// The refusal of what names a plan and is held to none.
+pub(super) fn no_plan() -> Fault {
+    Fault::bad_request(format!("This is not held to a plan: it takes no {PLAN} header."))
 }
 
 /// The key of a request that is carried out once.

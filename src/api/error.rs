@@ -179,7 +179,7 @@ impl From<ViewError> for Fault {
         match error {
             ViewError::Log(error) => Self::from(error),
             ViewError::TooMuch => answer_too_large().into(),
-            ViewError::Stopped => {
+            ViewError::Stopped | ViewError::Behind => {
                 Self::from(Refusal::unavailable("The event log is not followed at present."))
             }
             ViewError::Sql(_)

@@ -53,7 +53,11 @@ pub(super) async fn position_at(
 
 async fn position(state: &ApiState, text: &str) -> Result<Position, Fault> {
     match When::read(text) {
-        Some(when) => Ok(when.position(state.log.as_ref()).await?),
+        Some(when) => {
+            let position = when.position(state.log.as_ref()).await?;
+            state.views.soon_after(position).await?;
+            Ok(position)
+        }
         None if revision(text).is_some() => Err(Fault::bad_request(format!(
             "\"{text}\" is a revision of one stack: here it has to be a position in the event log \
              or a time."
@@ -78,6 +82,7 @@ async fn last_of_revision(
     stack: &StackRow,
     wanted: StackRevision,
 ) -> Result<Position, Fault> {
+    state.views.soon_after(state.log.durable_position()).await?;
     let revisions = state.views.revisions(stack.id).await?;
     let mut from = revisions.iter().skip_while(|revision| revision.revision != wanted);
     if from.next().is_none() {

@@ -7,6 +7,7 @@ use actix_web::http::header::ALLOW;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{Error, HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
 
+use super::conditions::{PLAN, headers, no_plan};
 use super::error::Fault;
 use super::query::{AT, Declared, Param};
 use super::request::Params;
@@ -325,8 +326,9 @@ impl Known {
 
     /// Serves it within a scope.
     fn service(self, scope: &str) -> impl HttpServiceFactory + 'static {
-        let past = self.past;
-        self.resource(scope).wrap(from_fn(move |request, next| refuse_past(past, request, next)))
+        let (past, path) = (self.past, self.path.clone());
+        let refuse = move |request, next| refuse_unread(past, path.clone(), request, next);
+        self.resource(scope).wrap(from_fn(refuse))
     }
 
     fn resource(self, scope: &str) -> Resource {
@@ -343,22 +345,46 @@ impl Known {
     }
 }
 
-/// What knows nothing of another moment refuses to be asked of one.
-async fn refuse_past(
+/// What knows nothing of another moment refuses to be asked of one, and a change that is held to no
+/// plan to be told of one.
+async fn refuse_unread(
     past: Past,
+    path: String,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    // A plan is asked for like a command.
-    let plans = request.method() == Method::POST && is_plan(request.path());
-    let reads = request.method().is_safe() || plans;
-    let takes = past == Past::Passes || (past == Past::Reads && reads);
-    if takes || Params::of(request.request()).one(AT.name).is_none() {
+    let (at, plan) = (Params::of(request.request()), request.headers().contains_key(PLAN));
+    let refusal = if at.one(AT.name).is_some() && !takes_past(past, &request) {
+        let text = "'at' is for reading what has been: this knows nothing of another moment.";
+        Fault::bad_request(text.to_owned())
+    } else if plan && !takes_plan(past, &path, &request) {
+        no_plan()
+    } else {
         return Ok(next.call(request).await?.map_into_boxed_body());
+    };
+    Ok(request.into_response(refusal.error_response()))
+}
+
+fn takes_past(past: Past, request: &ServiceRequest) -> bool {
+    let posts = request.method() == Method::POST;
+    match past {
+        Past::Unknown => false,
+        // A plan is asked for like a command.
+        Past::Reads => request.method().is_safe() || (posts && is_plan(request.path())),
+        Past::Passes => !(posts && is_of_no_stack(request.path())),
     }
-    let text = "'at' is for reading what has been: this knows nothing of another moment.";
-    let refused = Fault::bad_request(text.to_owned()).error_response();
-    Ok(request.into_response(refused))
+}
+
+fn takes_plan(past: Past, path: &str, request: &ServiceRequest) -> bool {
+    let goes_on = past == Past::Passes && path.starts_with(STACKS);
+    request.method().is_safe()
+        || goes_on
+        || headers(request.method().as_str(), path).contains(&PLAN)
+}
+
+/// What a create will make: there is no stack yet that could have been another.
+fn is_of_no_stack(path: &str) -> bool {
+    path.ends_with("/stacks/plan") || path.ends_with("/stacks/preview")
 }
 
 fn is_plan(path: &str) -> bool {

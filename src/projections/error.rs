@@ -20,6 +20,8 @@ pub enum ViewError {
     Thread(#[source] std::io::Error),
     #[error("there is more than an answer may hold")]
     TooMuch,
+    #[error("the views are behind the log")]
+    Behind,
     /// The runner is gone: what is there stays, and nothing new comes.
     #[error("the views no longer follow the log")]
     Stopped,

@@ -132,7 +132,7 @@ fn statement(db: &Connection, query: &StackQuery) -> rusqlite::Result<(String, V
     let (after, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };
     let keys = sort_keys(&query.sort);
     let marker = match query.marker {
-        Some(id) => number_of(db, id)?,
+        Some(id) => number_of(db, query, id)?,
         None => None,
     };
     if let Some(number) = marker {
@@ -201,8 +201,8 @@ fn sort_keys(sort: &[StackSort]) -> Vec<&'static str> {
     keys
 }
 
-fn number_of(db: &Connection, id: StackId) -> rusqlite::Result<Option<i64>> {
-    db.prepare_cached("SELECT number FROM stacks WHERE id = ?1")?
+fn number_of(db: &Connection, query: &StackQuery, id: StackId) -> rusqlite::Result<Option<i64>> {
+    db.prepare_cached(&format!("{}SELECT number FROM stacks WHERE id = ?1", then(query)))?
         .query_row([bytes(id.0)], |row| row.get(0))
         .optional()
 }

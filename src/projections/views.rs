@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -29,6 +30,9 @@ use crate::model::{
     AlarmId, ConfigId, DeploymentId, Holder, OnRecord, ProjectId, ResourceId, ResourceName,
     StackId, Tally, TraversalId,
 };
+
+/// How long an answer waits for the views.
+const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// How many blocks are looked up at a time.
 const BLOCKS_MAX: usize = 256;
@@ -97,7 +101,7 @@ impl Views {
 
     /// The views of a stack, and of all in its tree, as they were at a position.
     pub async fn at(&self, stack: &StackRow, at: Position) -> Result<Views, ViewError> {
-        self.after(at).await?;
+        self.soon_after(at).await?;
         let root = stack.within.as_ref().map_or(stack.id, |within| within.root);
         let log = &self.inner.log;
         let streams = |max| {
@@ -122,6 +126,12 @@ impl Views {
             Ok(_) => Ok(()),
             Err(_) => Err(ViewError::Stopped),
         }
+    }
+
+    /// The same, for as long as somebody waits for an answer.
+    pub async fn soon_after(&self, position: Position) -> Result<(), ViewError> {
+        let passed = tokio::time::timeout(WAIT_MAX, self.after(position)).await;
+        passed.unwrap_or(Err(ViewError::Behind))
     }
 
     /// How far the views have come.

@@ -11,6 +11,7 @@ use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 
 use self::schema::{any, named};
+use super::conditions::headers;
 use super::error::client_statuses;
 use super::query::Param;
 use super::routes::described;
@@ -79,24 +80,6 @@ fn operation(verb: &str, path: &str, query: &[Param]) -> Value {
 /// A path below its project.
 fn below(path: &str) -> &str {
     path.trim_start_matches("/{project}")
-}
-
-/// The headers that a change may have: which state of the stack, which plan, and whether it is made
-/// once.
-fn headers(verb: &str, path: &str) -> Vec<&'static str> {
-    let stack = "/{project}/stacks/{name}/{id}";
-    match (verb, path.trim_start_matches(stack)) {
-        ("POST", "/{project}/stacks") => vec!["Hearth-Plan", "Idempotency-Key"],
-        ("PUT" | "PATCH", "") | ("POST", "/actions") => {
-            vec!["If-Match", "Hearth-Plan", "Idempotency-Key"]
-        }
-        ("DELETE", "") => vec!["If-Match", "Hearth-Plan"],
-        ("POST" | "DELETE", rest) if rest.starts_with("/snapshots") => vec!["If-Match"],
-        ("DELETE", "/abandon")
-        | ("PATCH", "/resources/{resource}")
-        | ("POST", "/resources/{resource}/signal") => vec!["If-Match"],
-        _ => Vec::new(),
-    }
 }
 
 /// `get_stacks_name_id_resources`.

@@ -4,16 +4,19 @@ use actix_web::web;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, StackPath, State, answer_large, answer_nothing, living_stack, once, requester, seen,
-    stacks, writer,
+    Answer, StackPath, State, answer_large, answer_nothing, answered, living_stack, once,
+    requester, seen, stacks, writer,
 };
+use crate::actors::RequestContext;
 use crate::api::ApiState;
+use crate::api::conditions::no_plan;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::revision_then;
-use crate::api::request::Body;
+use crate::api::request::{Body, boolean};
 use crate::model::{Action, JsonMap, StackRevision};
 use crate::projections::StackRow;
+use crate::resource_types::python;
 
 /// Heat's actions, and what each comes to.
 const ACTIONS: &[(&str, &str, Asked)] = &[
@@ -30,6 +33,9 @@ const ACTIONS: &[(&str, &str, Asked)] = &[
     ("repair", "stacks:update", Asked::Repair),
     ("accept", "stacks:update", Asked::Accept),
 ];
+
+/// What the action rollback takes.
+const ROLLBACK: &[&str] = &["to", "at", "plan"];
 
 #[derive(Clone, Copy)]
 enum Asked {
@@ -62,18 +68,28 @@ pub(in crate::api) async fn act(
         .find(|(known, _, _)| *known == name)
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
     context.require(verb).await?;
-    let stack = living_stack(&state, &context, &path).await?;
-    let who = match action {
-        Asked::Cancel { .. } => requester(&state, &context),
-        Asked::Act(_) | Asked::Rollback | Asked::Repair | Asked::Accept => {
-            writer(&state, &context, &stack.project_id).await?
+    let plans = matches!(action, Asked::Rollback) && plans(arguments)?;
+    let mut who = requester(&state, &context);
+    match action {
+        Asked::Cancel { .. } if who.conditions.plan.is_some() => return Err(no_plan()),
+        Asked::Rollback | Asked::Repair | Asked::Accept if !plans => {
+            let kind = format!("POST {}/actions", path.canonical_id());
+            who = once(&state, &context, who, (&kind, &asked))?;
+            if answered(&state, &who).await? {
+                return Ok(answer_nothing());
+            }
         }
-    };
-    let kind = format!("POST {}/actions", stack.id);
+        Asked::Cancel { .. } | Asked::Rollback | Asked::Repair | Asked::Accept | Asked::Act(_) => {}
+    }
+    let stack = living_stack(&state, &context, &path).await?;
+    if !matches!(action, Asked::Cancel { .. }) {
+        let conditions = who.conditions;
+        who = RequestContext { conditions, ..writer(&state, &context, &stack.project_id).await? };
+    }
     let accepted = match *action {
         Asked::Act(action) => state.engine.act_on_stack(&who, stack.id, action).await?,
         Asked::Rollback => {
-            let (to, plans) = destination(&state, &stack, arguments).await?;
+            let to = destination(&state, &stack, arguments).await?;
             if plans {
                 let plan = state.engine.preview_roll_back_to(&who, stack.id, to).await?;
                 let view = move || {
@@ -82,17 +98,10 @@ pub(in crate::api) async fn act(
                 };
                 return answer_large(&state, &context.caller.project_id, view).await;
             }
-            let who = once(&state, &context, who, (&kind, &asked))?;
             state.engine.roll_back_to(&who, stack.id, to).await?
         }
-        Asked::Repair => {
-            let who = once(&state, &context, who, (&kind, &asked))?;
-            state.engine.repair_drift(&who, stack.id).await?
-        }
-        Asked::Accept => {
-            let who = once(&state, &context, who, (&kind, &asked))?;
-            state.engine.accept_drift(&who, stack.id).await?
-        }
+        Asked::Repair => state.engine.repair_drift(&who, stack.id).await?,
+        Asked::Accept => state.engine.accept_drift(&who, stack.id).await?,
         Asked::Cancel { rollback } => state.engine.cancel_update(&who, stack.id, rollback).await?,
     };
     seen(&state, &accepted).await?;
@@ -110,13 +119,25 @@ pub(in crate::api::v1) fn only(asked: &JsonMap) -> Result<(&str, &Value), Fault>
     }
 }
 
-/// The revision to go back to, by its number or by when it was the newest, and whether only the plan
-/// is asked for.
+/// Whether of a rollback only the plan is asked for.
+fn plans(arguments: &Value) -> Result<bool, Fault> {
+    match &arguments["plan"] {
+        Value::Null => Ok(false),
+        Value::Bool(plans) => Ok(*plans),
+        other => boolean("plan", &python::text(other)),
+    }
+}
+
+/// The revision to go back to, by its number or by when it was the newest.
 pub(in crate::api::v1) async fn destination(
     state: &ApiState,
     stack: &StackRow,
     arguments: &Value,
-) -> Result<(StackRevision, bool), Fault> {
+) -> Result<StackRevision, Fault> {
+    let mut members = arguments.as_object().into_iter().flatten();
+    if let Some((unknown, _)) = members.find(|(name, _)| !ROLLBACK.contains(&name.as_str())) {
+        return Err(Fault::bad_request(format!("The action rollback has no \"{unknown}\".")));
+    }
     let number = arguments["to"].as_u64().and_then(|number| u32::try_from(number).ok());
     let number = number.filter(|number| *number > 0).map(StackRevision);
     let at = match &arguments["at"] {
@@ -124,14 +145,13 @@ pub(in crate::api::v1) async fn destination(
         Value::Number(position) => Some(position.to_string()),
         _ => None,
     };
-    let to = match (number, at) {
-        (Some(number), None) => number,
-        (None, Some(at)) => revision_then(state, stack, &at).await?,
+    match (number, at) {
+        (Some(number), None) => Ok(number),
+        (None, Some(at)) => revision_then(state, stack, &at).await,
         _ => {
             let message = "The action rollback needs the number of a revision, {\"to\": 1}, or a \
                            position of the log or a time, {\"at\": \"2026-01-31T12:00:00Z\"}";
-            return Err(Fault::bad_request(message));
+            Err(Fault::bad_request(message))
         }
-    };
-    Ok((to, arguments["plan"] == true))
+    }
 }

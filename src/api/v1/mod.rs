@@ -13,8 +13,6 @@ pub(super) mod stacks;
 pub(super) mod templates;
 pub(super) mod webhooks;
 
-use std::time::Duration;
-
 use actix_web::{HttpResponse, web};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -34,6 +32,13 @@ use crate::projections::StackRow;
 pub(super) struct StackPath {
     pub(super) name: String,
     pub(super) id: String,
+}
+
+impl StackPath {
+    /// The id as it is written everywhere else.
+    fn canonical_id(&self) -> String {
+        Uuid::try_parse(&self.id).map_or_else(|_| self.id.clone(), |id| id.to_string())
+    }
 }
 
 /// The stack that a path identifies: name and id must both be right. Another project's stack is
@@ -114,8 +119,13 @@ pub(super) fn once(
     Ok(RequestContext { conditions: Conditions { once, ..who.conditions.clone() }, ..who })
 }
 
-/// How long an answer waits for the views.
-const VIEWS_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Whether a change with a key was made before: what has become of its stack since counts for
+/// nothing.
+pub(super) async fn answered(state: &ApiState, who: &RequestContext) -> Result<bool, Fault> {
+    let Some(accepted) = state.engine.answered(who).await? else { return Ok(false) };
+    seen(state, &accepted).await?;
+    Ok(true)
+}
 
 /// Returns when what a command wrote is on disk and in the views, so that a client reads its own
 /// writes and nothing is acknowledged that a crash could take back. What is on disk counts: views
@@ -127,8 +137,7 @@ pub(super) async fn seen(state: &ApiState, accepted: &Accepted) -> Result<(), Fa
 /// The same, of what is written up to a position.
 pub(super) async fn seen_at(state: &ApiState, position: Position) -> Result<(), Fault> {
     state.log.durable(position).await?;
-    let shown = state.views.after(position);
-    if !matches!(tokio::time::timeout(VIEWS_WAIT_MAX, shown).await, Ok(Ok(()))) {
+    if state.views.soon_after(position).await.is_err() {
         tracing::warn!(%position, "the views are behind an accepted command");
     }
     Ok(())

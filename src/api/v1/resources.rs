@@ -396,10 +396,13 @@ async fn detail(
         }
     };
     // Nor is it left out that there are some: they are null.
-    if attributes.is_empty()
+    if (attributes.is_empty() || state.past.is_some())
         && let Some(schema) = state.registry.schema(&resource.type_name)
     {
-        attributes = schema.attributes.keys().map(|name| (name.clone(), Value::Null)).collect();
+        // On record are also the parts of attributes that a template reads.
+        let names = schema.attributes.keys().chain(extra);
+        let value = |name| attributes.get(name).cloned().unwrap_or_default();
+        attributes = names.map(|name| (name.clone(), value(name))).collect();
     }
     let description = resource.description.as_str().into();
     Ok(JsonMap::from_iter([

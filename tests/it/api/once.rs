@@ -1,5 +1,7 @@
 //! Requests with an `Idempotency-Key`.
 
+use hearth::clock::{Clock, SystemClock};
+use hearth::events::forget::{self, Older};
 use serde_json::{Value, json};
 
 use super::app::{Answered, App};
@@ -126,5 +128,38 @@ async fn of_many_at_once_one_is_carried_out() {
     assert_eq!((again.status, &again.text), (201, &made[0].text));
     let listed = app.get("/stacks").await.json();
     assert_eq!(listed["stacks"].as_array().unwrap().len(), 1);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_comes_again_after_the_stack_was_deleted_or_purged_gets_the_first_answer() {
+    let app = App::start().await;
+    let made = ask(&app, "POST", "/stacks", "k1", &body("web", "one")).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    app.settled("web").await;
+    let path = path_of(&app, "web").await;
+    let two = json!({ "template": template("two") });
+    let back = json!({ "rollback": { "to": 1 } });
+    let actions = format!("{path}/actions");
+    assert_eq!(ask(&app, "PUT", &path, "k2", &two).await.status, 202);
+    app.settled("web").await;
+    assert_eq!(ask(&app, "POST", &actions, "k3", &back).await.status, 200);
+    app.settled("web").await;
+    let again = async || {
+        let create = ask(&app, "POST", "/stacks", "k1", &body("web", "one")).await;
+        assert_eq!((create.status, &create.text), (201, &made.text));
+        assert_eq!(ask(&app, "PUT", &path, "k2", &two).await.status, 202);
+        assert_eq!(ask(&app, "POST", &actions, "k3", &back).await.status, 200);
+    };
+    assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
+    while app.get(&path).await.json()["stack"]["stack_status"] != "DELETE_COMPLETE" {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    again().await;
+    let older = Older { seconds: 0, project: None };
+    let before = older.before(SystemClock.now());
+    let gone = forget::purge(app.log.as_ref(), &SystemClock, before, &older).await.unwrap();
+    assert_eq!(gone.stacks, 1);
+    again().await;
     app.stop().await;
 }

@@ -1,13 +1,17 @@
 //! `?at=`: the API answers what it would have answered then.
 
-use hearth::events::log::Filter;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth::events::log::{Filter, MemoryLog};
 use hearth::events::stack::{UserProjectDeleted, UserProjectMade};
-use hearth::events::{Position, StackEvent, StreamId};
-use hearth::model::{Action, Status};
+use hearth::events::{Position, StackEvent, StreamId, StreamRevision};
+use hearth::model::{Action, StackId, Status};
 use serde_json::{Value, json};
 
 use super::app::App;
 use super::story::{Stack, Story};
+use crate::support::cut_log::CutLog;
 
 /// What is asked of a stack at each moment; `{}` is its URL.
 const QUESTIONS: &[&str] = &[
@@ -154,6 +158,8 @@ async fn what_knows_only_the_present_refuses_another_moment() {
     let end = app.log.durable_position();
     let asked = [
         ("POST", "/stacks"),
+        ("POST", "/stacks/plan"),
+        ("POST", "/stacks/preview"),
         ("PUT", "{}"),
         ("PATCH", "{}"),
         ("DELETE", "{}"),
@@ -247,5 +253,86 @@ async fn attributes_of_the_past_are_those_that_were_recorded() {
     let recorded = app.get(&format!("{url}/resources/word?at=r1")).await;
     assert_eq!(recorded.json()["resource"]["attributes"]["value"], "******");
     assert!(word.len() == 32 && !recorded.text.contains(word), "{}", recorded.text);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_moment_is_looked_up_in_views_that_have_come_to_it() {
+    let log = Arc::new(CutLog::new(Arc::new(MemoryLog::new()), i64::MAX));
+    let app = App::over(log.clone()).await;
+    let template = |value: &str| {
+        json!({ "heat_template_version": "2021-04-16", "resources": {
+            "a": { "type": "OS::Heat::TestResource", "properties": { "value": value } } } })
+    };
+    let stack = app.create("web", template("one")).await;
+    let id: StackId = stack["id"].as_str().unwrap().parse().unwrap();
+    let url = format!("/stacks/web/{id}");
+    let update = app.ask("PUT", &url, Some(json!({ "template": template("two") })));
+    let back = async {
+        let silence = log.fall_silent().await;
+        while kinds(&app, id).await.iter().filter(|kind| *kind == "TraversalSettled").count() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let now = app.log.durable_position().0;
+        let asked = json!({ "rollback": { "at": now, "plan": true } });
+        let path = format!("{url}/actions");
+        let (planned, ()) = futures::join!(app.ask("POST", &path, Some(asked)), async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            drop(silence);
+        });
+        planned.json()["rollback"]["to"].clone()
+    };
+    let (updated, to) = futures::join!(update, back);
+    assert_eq!(updated.status, 202);
+    assert_eq!(to, 2, "what is acknowledged would be taken back");
+    app.stop().await;
+}
+
+/// The kinds of a stack's events.
+async fn kinds(app: &App, stack: StackId) -> Vec<String> {
+    let slice = app.log.read(&StreamId::stack(stack), StreamRevision(0)).await.unwrap();
+    slice.events.iter().map(|event| event.event_type.to_string()).collect()
+}
+
+#[actix::test]
+async fn a_list_goes_on_behind_no_stack_that_was_not_there_yet() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 45);
+    story.created("web", &["net"]).await;
+    let end = app.log.durable_position();
+    let (later, _) = story.created("later", &["net"]).await;
+    app.views.after(app.log.durable_position()).await.unwrap();
+    let listed = app.get(&format!("/stacks?at={end}&sort_dir=asc&marker={}", later.id)).await;
+    assert_eq!(listed.json()["stacks"][0]["stack_name"], "web", "{}", listed.text);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn of_the_past_a_resource_has_the_attributes_that_its_type_has() {
+    let app = App::start().await;
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": {
+            "group": { "type": "OS::Heat::ResourceGroup", "properties": {
+                "count": 1, "resource_def": { "type": "OS::Heat::TestResource" } } },
+        },
+        "outputs": { "a": { "value": { "get_attr": ["group", "resource.0.output"] } },
+                     "b": { "value": { "get_attr": ["group", "attributes", "output"] } } },
+    });
+    let stack = app.create("web", template).await;
+    let url = format!("/stacks/web/{}/resources/group", stack["id"].as_str().unwrap());
+    let names = async |query: &str| {
+        let shown = app.get(&format!("{url}{query}")).await.json();
+        let attributes = shown["resource"]["attributes"].as_object().unwrap().clone();
+        let mut names: Vec<String> = attributes.keys().cloned().collect();
+        names.sort();
+        names
+    };
+    let declared = names("").await;
+    assert_eq!(names("?at=r1").await, declared);
+    let mut more = declared.clone();
+    more.push("resource.0.output".to_owned());
+    more.sort();
+    assert_eq!(names("?at=r1&with_attr=resource.0.output").await, more);
     app.stop().await;
 }

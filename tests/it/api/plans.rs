@@ -443,3 +443,77 @@ async fn what_is_as_on_record_has_not_drifted() {
     app.settled("web").await;
     app.stop().await;
 }
+
+#[actix::test]
+async fn a_change_that_no_plan_holds_refuses_to_be_told_of_one() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let planned = plan(&app, &format!("{path}/plan"), json!({ "delete": {} })).await;
+    let before = app.log.durable_position();
+    for (verb, below, body) in [
+        ("POST", "/snapshots", json!({})),
+        ("DELETE", "/abandon", json!({})),
+        ("PATCH", "/resources/a", json!({ "mark_unhealthy": true })),
+        ("POST", "/actions", json!({ "cancel_update": null })),
+    ] {
+        let named = ("hearth-plan", id(&planned));
+        let refused = ask_with(&app, (verb, &format!("{path}{below}")), named, Some(body)).await;
+        let told = refusal(&refused, 400, "HTTPBadRequest");
+        assert!(told.contains("is not held to a plan"), "{verb} {below}: {told}");
+    }
+    assert_eq!(app.log.durable_position(), before);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_rollback_takes_nothing_but_what_it_knows() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let update = json!({ "template": template("two", &[]) });
+    assert_eq!(app.ask("PUT", &path, Some(update)).await.status, 202);
+    app.settled("web").await;
+    let before = app.log.durable_position();
+    let ask = async |wanted: Value| {
+        let asked = json!({ "rollback": wanted });
+        app.ask("POST", &format!("{path}/actions"), Some(asked)).await
+    };
+    let planned = ask(json!({ "to": 1, "plan": "true" })).await;
+    assert_eq!((planned.status, &planned.json()["rollback"]["to"]), (200, &json!(1)));
+    for wrong in [json!({ "to": 1, "plan": "maybe" }), json!({ "to": 1, "plans": true })] {
+        assert_eq!(ask(wrong.clone()).await.status, 400, "{wrong}");
+    }
+    assert_eq!(app.log.durable_position(), before, "nothing is carried out");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_an_administrator_of_another_project_changes_is_of_the_owners() {
+    let app = App::start().await;
+    let template = |name: &str| {
+        json!({
+            "heat_template_version": "2021-04-16",
+            "resources": {
+                "net": { "type": "OS::Neutron::Net", "properties": { "name": name } },
+                "of": { "type": "OS::Heat::TestResource", "properties": {
+                    "value": { "get_param": "OS::project_id" } } },
+            },
+        })
+    };
+    app.create("web", template("one")).await;
+    let path = path_of(&app, "web").await;
+    let (token, _) = app.login("admin", "admin").await;
+    let path = format!("/v1/{}{path}", app.project);
+    let headers = [("x-auth-token", token.as_str())];
+    let body = json!({ "template": template("two") });
+    let asked = json!({ "update": body }).to_string();
+    let planned = app.send("POST", &format!("{path}/plan"), &headers, Some(asked)).await;
+    let planned = planned.json()["plan"].clone();
+    assert_eq!(changes(&planned), ["net updated", "of unchanged"], "{planned}");
+    let updated = app.send("PUT", &path, &headers, Some(body.to_string())).await;
+    assert_eq!(updated.status, 202, "{}", updated.text);
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "UPDATE_COMPLETE", "{settled}");
+    app.stop().await;
+}

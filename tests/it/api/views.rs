@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use hearth::events::Position;
 use hearth::events::log::{EventLog, MemoryLog};
 use hearth::model::{Action, Status};
-use hearth::projections::{EventQuery, StackQuery, StackSort, TagFilter, Views};
+use hearth::projections::{EventQuery, StackQuery, StackSort, TagFilter, ViewError, Views};
 
 use super::story::{Stack, Story};
 
@@ -348,4 +349,10 @@ async fn views_that_could_not_be_written_go_on_when_they_can() {
     aside("put_aside", "event_list");
     views.after(end).await.unwrap();
     assert_eq!(listed(&views, &web).await, ["net: CREATE_COMPLETE"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_ever_for_views_that_stand_still() {
+    let views = Views::in_memory(Arc::new(MemoryLog::new())).await.unwrap();
+    assert!(matches!(views.soon_after(Position(1)).await, Err(ViewError::Behind)));
 }

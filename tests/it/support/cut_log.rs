@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::stream::{BoxStream, StreamExt};
 use hearth::events::log::{
     Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice,
 };
@@ -25,6 +25,8 @@ pub(crate) struct CutLog {
     left: AtomicI64,
     /// Taken while what stacks append has to wait.
     held: Mutex<()>,
+    /// Taken while those who follow it are told nothing.
+    silent: Arc<Mutex<()>>,
     /// Whether it is written as before trusts were told apart by their roles.
     forgets_roles: bool,
     /// What says when the places of outlets are not kept as they should be.
@@ -36,8 +38,9 @@ impl CutLog {
     pub(crate) fn new(inner: Arc<dyn EventLog>, appends: i64) -> Self {
         let left = AtomicI64::new(appends);
         let generation = watch::Sender::new(*inner.generation().borrow());
-        let (held, trouble) = (Mutex::default(), std::sync::Mutex::default());
-        Self { inner, left, held, forgets_roles: false, trouble, generation }
+        let (held, silent) = (Mutex::default(), Arc::default());
+        let trouble = std::sync::Mutex::default();
+        Self { inner, left, held, silent, forgets_roles: false, trouble, generation }
     }
 
     /// A log that does not keep places of outlets now and then, or says so though it does, or is
@@ -60,6 +63,11 @@ impl CutLog {
     /// Lets stacks append nothing until the guard is dropped.
     pub(crate) async fn hold(&self) -> MutexGuard<'_, ()> {
         self.held.lock().await
+    }
+
+    /// Tells those who follow it nothing until the guard is dropped.
+    pub(crate) async fn fall_silent(&self) -> MutexGuard<'_, ()> {
+        self.silent.lock().await
     }
 
     fn takes_one_more(&self) -> Result<(), LogError> {
@@ -131,7 +139,15 @@ impl EventLog for CutLog {
         after: Position,
         filter: Filter,
     ) -> BoxStream<'static, Result<Arc<RecordedEvent>, LogError>> {
-        self.inner.subscribe(after, filter)
+        let silent = Arc::clone(&self.silent);
+        let told = self.inner.subscribe(after, filter).then(move |event| {
+            let silent = Arc::clone(&silent);
+            async move {
+                drop(silent.lock().await);
+                event
+            }
+        });
+        told.boxed()
     }
 
     async fn durable(&self, position: Position) -> Result<(), LogError> {

@@ -92,7 +92,7 @@ pub(in crate::api) async fn of_stack(
             engine.plan_update(&who, stack, &ask).await?
         }
         Planned::Rollback => {
-            let (to, _) = destination(&state, &row, arguments).await?;
+            let to = destination(&state, &row, arguments).await?;
             engine.preview_roll_back_to(&who, stack, to).await?
         }
         Planned::Delete => engine.plan_delete(&who, stack).await?,

@@ -13,7 +13,7 @@ use crate::api::error::Fault;
 use crate::api::query::{Param, boolean};
 use crate::api::request::{Body, Params};
 use crate::api::v1::{
-    Answer, StackPath, State, answer_large, living_stack, once, requester, seen, writer,
+    Answer, StackPath, State, answer_large, answered, living_stack, once, requester, seen, writer,
 };
 use crate::api::versions::plain;
 use crate::model::{JsonMap, StackId};
@@ -88,14 +88,17 @@ async fn update(
     body: JsonMap,
     existing: Existing,
 ) -> Answer {
-    let stack = living_stack(state, context, path).await?;
-    let who = writer(state, context, &stack.project_id).await?;
-    let kind = format!("{} {}", request.method(), stack.id);
-    let who = once(state, context, who, (&kind, &body))?;
-    let ask = read(state, &who, stack.id, &body, existing).await?;
-    drop(body);
-    let accepted = state.engine.update_stack(&who, stack.id, ask).await?;
-    seen(state, &accepted).await?;
+    let kind = format!("{} {}", request.method(), path.canonical_id());
+    let who = once(state, context, requester(state, context), (&kind, &body))?;
+    if !answered(state, &who).await? {
+        let stack = living_stack(state, context, path).await?;
+        let conditions = who.conditions;
+        let who = RequestContext { conditions, ..writer(state, context, &stack.project_id).await? };
+        let ask = read(state, &who, stack.id, &body, existing).await?;
+        drop(body);
+        let accepted = state.engine.update_stack(&who, stack.id, ask).await?;
+        seen(state, &accepted).await?;
+    }
     Ok(plain(request, StatusCode::ACCEPTED, "The request is accepted for processing."))
 }
 
