@@ -25,6 +25,7 @@ mod fuzz;
 mod generated_cases;
 mod histories;
 mod hostile_cases;
+mod in_place;
 mod journeys;
 mod layers;
 mod lifecycle;

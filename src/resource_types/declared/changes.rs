@@ -129,7 +129,11 @@ impl Declared {
             Ok(_) if delete.gone == Gone::Assumed => Ok(done()),
             Ok(_) => Ok(next(Learned::default(), progress.to(PlainStage::Gone))),
             Err(error) if error.is_not_found() => Ok(done()),
-            Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
+            // What has failed stays busy for ever.
+            Err(error) if self.declaration().is_busy(&error) => match self.look(cloud, subject)? {
+                Some(object) => self.goes(&object, &delete.fail),
+                None => Ok(done()),
+            },
             Err(error) if error.is_conflict() => {
                 progress.again(cloud.now(), error.into(), |p| p.to(PlainStage::Delete))
             }
@@ -150,18 +154,21 @@ impl Declared {
         };
         match gone {
             Gone::Assumed => Ok(done()),
-            Gone::Polled => {
-                let state = self.declaration().state_of(&object);
-                match fail.contains(&state) {
-                    true => Err(Failure::in_error(&state, "Unknown")),
-                    false => Ok(Beat::Wait { after: None }),
-                }
-            }
+            Gone::Polled => self.goes(&object, fail),
             Gone::Again => {
                 let name = subject.physical_id.as_deref().unwrap_or(&subject.physical_name);
                 let error = Failure::StillThere(name.to_owned());
                 progress.again(cloud.now(), error, |p| p.to(PlainStage::Delete))
             }
+        }
+    }
+
+    /// Waits for an object that is to go, unless its state says that it will not.
+    fn goes(&self, object: &Value, fail: &[String]) -> Result<Beat, Failure> {
+        let state = self.declaration().state_of(object);
+        match fail.contains(&state) {
+            true => Err(Failure::in_error(&state, "Unknown")),
+            false => Ok(Beat::Wait { after: None }),
         }
     }
 }

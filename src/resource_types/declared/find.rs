@@ -285,7 +285,10 @@ impl Declared {
         }
         for (name, value) in declaration.find.iter().flat_map(|find| &find.query) {
             let value = self.filled(cloud, subject, value, str::to_owned)?;
-            request = request.query(name.clone(), value);
+            // What is made of a property that is not set narrows nothing.
+            if !value.is_empty() {
+                request = request.query(name.clone(), value);
+            }
         }
         let body = cloud.send(request)?.json()?;
         let list = self.list_name().and_then(|list| dotted::one(&body, &list).cloned());

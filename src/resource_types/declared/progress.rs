@@ -12,8 +12,9 @@ use crate::resource_types::job::{Beat, Learned};
 use crate::resource_types::stage::Stages;
 
 /// How often a deletion or a call that met a conflict is made again. A create that fails is made
-/// again as a whole, where all can see it: by the resource's machine.
-pub(crate) const TRIES_AGAIN_MAX: u32 = 5;
+/// again as a whole, where all can see it: by the resource's machine. With their pauses they last as
+/// long as Heat's five: a minute.
+const TRIES_AGAIN_MAX: u32 = 7;
 
 /// The pause before the first repetition; each further one doubles it.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);

@@ -258,8 +258,16 @@ fn what_failed_says_why_and_what_is_shown_as_deleted_is_gone() {
     ];
     let failed = deleted(&declared, &mut made, &lines).unwrap_err();
     assert!(failed.contains("Went to status ERROR"), "{failed}");
+    // Nobody waits for what has failed and is not to be changed.
     let lines = [
         ("DELETE /pools/p1/members/m1", 409, json!({ "faultstring": "it is immutable now" })),
+        ("GET /pools/p1/members/m1", 200, json!({ "member": { "state": { "now": "ERROR" } } })),
+    ];
+    let failed = deleted(&declared, &mut made, &lines).unwrap_err();
+    assert!(failed.contains("Went to status ERROR"), "{failed}");
+    let lines = [
+        ("DELETE /pools/p1/members/m1", 409, json!({ "faultstring": "it is immutable now" })),
+        ("GET /pools/p1/members/m1", 200, json!({ "member": { "state": { "now": "ACTIVE" } } })),
         ("DELETE /pools/p1/members/m1", 204, Value::Null),
         ("GET /pools/p1/members/m1", 200, json!({ "member": { "state": { "now": "PENDING" } } })),
         ("GET /pools/p1/members/m1", 200, json!({ "member": { "state": { "now": "DELETED" } } })),

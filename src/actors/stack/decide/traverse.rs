@@ -19,10 +19,13 @@ impl Decider<'_> {
         known: Option<&Arc<Known>>,
     ) -> TraversalStarted {
         let former = self.revision().map(|newest| newest.origin);
+        // What a revision goes back to may still be there, from a change that did not come to its end.
+        let back = accepted.back_to.and_then(|back| self.revision_of(back));
+        let origin = back.unwrap_or(accepted).origin;
         let nodes = known.into_iter().flat_map(|known| {
             known.dependencies.iter().filter_map(move |(name, requires)| {
                 let declared = known.definition.resources().get(name)?;
-                let id = self.view().incarnation_for(name, accepted.origin, former);
+                let id = self.view().incarnation_for(name, origin, former);
                 Some(Node {
                     name: name.clone(),
                     id: id.unwrap_or_else(|| ResourceId(self.moment.fresh_id())),
@@ -73,6 +76,7 @@ mod tests {
     use crate::actors::stack::story::{
         create, given, given_made, given_nothing, revise, rolling_back, update,
     };
+    use crate::model::StackRevision;
 
     #[test]
     fn what_is_there_goes_on_and_what_is_new_has_an_incarnation_of_its_own() {
@@ -93,6 +97,22 @@ mod tests {
         assert_ne!(story.incarnations()["net"], net);
         let story = story.when_it_fails("port", "boom");
         assert_eq!(story.started().action, Action::Rollback);
+        assert_eq!(story.incarnations()["net"], net);
+    }
+
+    #[test]
+    fn going_back_by_history_goes_on_with_what_still_stands() {
+        let back = |revision| {
+            let mut revise = revise("net port:net");
+            revise.back_to = Some(StackRevision(revision));
+            update(revise)
+        };
+        let story = given_made("net port:net");
+        let story = story.when(update(revise("net port:net"))).when_all_are_done();
+        let net = story.incarnations()["net"];
+        let story = story.when(back(1)).when_it_ends("net", Outcome::Replace).when_done("net");
+        assert_ne!(story.incarnations()["net"], net);
+        let story = story.when_it_fails("port", "boom").when(back(2));
         assert_eq!(story.incarnations()["net"], net);
     }
 

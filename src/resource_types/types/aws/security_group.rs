@@ -48,7 +48,7 @@ impl ResourceType for SecurityGroup {
             // What is to be done is looked up, so that a repetition does what is left of it.
             Some(Stage::Rules) => {
                 let wanted = wanted(subject)?;
-                let Difference { surplus, missing } = difference(declared, cloud, subject, wanted)?;
+                let Difference { surplus, missing } = difference(declared, beating, wanted)?;
                 delete(cloud, &surplus)?;
                 for rule in missing {
                     let body = json!({ "security_group_rule": rule });
@@ -75,19 +75,11 @@ fn rules(properties: &JsonMap) -> Vec<(&'static str, &Value)> {
     [of(INGRESS, "ingress"), of(EGRESS, "egress")].concat()
 }
 
-/// The rules as bodies. Where none is about egress, the two that every group begins with stay.
+/// The rules as bodies.
 fn wanted(subject: &Subject) -> Result<Vec<Value>, Failure> {
     let group = subject.physical_id.as_deref().unwrap_or_default();
     let rules = rules(&subject.properties);
-    let mut wanted = Vec::new();
-    for (direction, rule) in &rules {
-        wanted.push(body(direction, rule, group)?);
-    }
-    if !rules.iter().any(|(direction, _)| *direction == "egress") {
-        let any = |version| json!({ "direction": "egress", "ethertype": version });
-        wanted.extend(["IPv4", "IPv6"].map(any));
-    }
-    Ok(wanted)
+    rules.into_iter().map(|(direction, rule)| body(direction, rule, group)).collect()
 }
 
 fn body(direction: &str, rule: &Value, group: &str) -> Result<Value, Failure> {

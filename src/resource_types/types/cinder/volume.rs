@@ -386,6 +386,10 @@ fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, Failure> {
         return Err(Failure::Unsupported(NO_SHRINKING.to_owned()));
     }
     if wanted > size && volume["status"] != "extending" {
+        // Such as a change of its type, or a backup of it.
+        if is_transient(&volume["status"]) {
+            return Ok(Beat::Wait { after: None });
+        }
         let body = json!({ "os-extend": { "new_size": wanted } });
         cloud.send(request(Method::Post, subject, "/action").json(body))?;
     }

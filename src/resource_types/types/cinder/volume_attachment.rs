@@ -110,9 +110,8 @@ impl ResourceType for VolumeAttachment {
             Some(Stage::Detach) if is_others(&leaving) => Ok(left()),
             Some(Stage::Detach) => match cloud.send(leaving.detach()) {
                 Ok(_) => Ok(next(Learned::default(), Stage::Detached.step())),
-                Err(error) if error.is_conflict() => {
-                    beating.progress().again(cloud.now(), error.into(), |p| p.to(Stage::Detach))
-                }
+                // As long as the server is at something else.
+                Err(error) if error.is_conflict() => Ok(Beat::Wait { after: None }),
                 Err(error) if error.is_not_found() || error.status() == Some(400) => {
                     Ok(next(Learned::default(), Stage::Detached.step()))
                 }

@@ -62,7 +62,7 @@ impl ResourceType for SecurityGroup {
             // What is to be done is looked up, so that a repetition does what is left of it.
             Some(Stage::Rules) => {
                 let wanted = wanted(declared, subject);
-                let Difference { surplus, missing } = difference(declared, cloud, subject, wanted)?;
+                let Difference { surplus, missing } = difference(declared, beating, wanted)?;
                 delete(cloud, &surplus)?;
                 if !missing.is_empty() {
                     let request = Request::post(Service::Network, RULES)
@@ -91,18 +91,31 @@ pub(in crate::resource_types::types) struct Difference {
     pub(in crate::resource_types::types) missing: Vec<Value>,
 }
 
+/// A new group keeps what the cloud begins it with, but for rules about egress where the template
+/// has one. A changed one has the template's rules alone, and where none is about egress, two that
+/// allow all of it.
 pub(in crate::resource_types::types) fn difference(
     declared: &Declared,
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    wanted: Vec<Value>,
+    beating: &Beating<'_>,
+    mut wanted: Vec<Value>,
 ) -> Result<Difference, Failure> {
+    let Beating { cloud, work, subject, .. } = *beating;
+    let is_new = *work == Work::Create;
+    let is_egress = |rule: &Value| rule["direction"] == "egress";
+    let says_egress = wanted.iter().any(is_egress);
+    if !is_new && !says_egress {
+        let group = subject.physical_id.as_deref().unwrap_or_default();
+        let any = |version| json!({ "direction": "egress", "ethertype": version, "security_group_id": group });
+        wanted.extend(["IPv4", "IPv6"].map(any));
+    }
+    let may_go = |rule: &&Value| !is_new || says_egress && is_egress(rule);
     let group = declared.show(cloud, subject)?;
     let live = group["security_group_rules"].as_array().map_or(&[][..], Vec::as_slice);
     let same = |left: &Value, right: &Value| {
         COMPARED.iter().all(|field| comparable(&left[*field]) == comparable(&right[*field]))
     };
-    let surplus = live.iter().filter(|rule| !wanted.iter().any(|want| same(rule, want)));
+    let surplus = live.iter().filter(may_go);
+    let surplus = surplus.filter(|rule| !wanted.iter().any(|want| same(rule, want)));
     let missing = wanted.iter().filter(|want| !live.iter().any(|rule| same(rule, want)));
     Ok(Difference {
         surplus: surplus.filter_map(|rule| rule["id"].as_str().map(str::to_owned)).collect(),
@@ -135,18 +148,12 @@ fn comparable(value: &Value) -> Option<String> {
     }
 }
 
-/// The rules as bodies. Where none is about egress, the two that every group begins with stay.
+/// The rules as bodies.
 fn wanted(declared: &Declared, subject: &Subject) -> Vec<Value> {
     let group = subject.physical_id.as_deref().unwrap_or_default();
     let properties = declared.properties(&subject.properties);
     let rules = properties.get("rules").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let mut wanted: Vec<Value> = rules.iter().map(|rule| body(rule, group)).collect();
-    if !rules.iter().any(|rule| rule["direction"] == "egress") {
-        for version in ["IPv4", "IPv6"] {
-            wanted.push(body(&json!({ "direction": "egress", "ethertype": version }), group));
-        }
-    }
-    wanted
+    rules.iter().map(|rule| body(rule, group)).collect()
 }
 
 fn body(rule: &Value, group: &str) -> Value {
@@ -177,4 +184,65 @@ fn body(rule: &Value, group: &str) -> Value {
         body.insert("description".into(), description);
     }
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::model::JsonMap;
+    use crate::openstack::{Body, answered};
+    use crate::resource_types::asks::{Answer, Ask, Facts, Run};
+    use crate::resource_types::job::Attempt;
+    use crate::resource_types::registry::Registry;
+
+    /// What is sent to bring the rules of a group to what the property says, where the cloud has a
+    /// rule about ICMP in it.
+    fn sent(work: &Work, rules: Value) -> Vec<String> {
+        let driver = Registry::built_in().unwrap().driver("OS::Neutron::SecurityGroup").unwrap();
+        let subject = Subject {
+            physical_id: Some("g-1".to_owned()),
+            properties: JsonMap::from_iter([("rules".to_owned(), rules)]),
+            ..Subject::default()
+        };
+        let mut run = Run::new(Facts::at(SimulatedClock::new(1).now()));
+        let mut sent = Vec::new();
+        let step = Stage::Rules.step();
+        while let Err(ask) =
+            run.go_on(|cloud| driver.beat(cloud, work, &subject, &step, Attempt::First))
+        {
+            let Ask::Call(request) = &*ask else { panic!("{ask:?}") };
+            match (&request.body, request.path.as_str()) {
+                (Body::Json(body), _) => {
+                    let rules = body["security_group_rules"].as_array().into_iter().flatten();
+                    let short =
+                        |rule: &Value| format!("{} {}", rule["direction"], rule["protocol"]);
+                    sent.extend(rules.map(short));
+                }
+                (_, "/v2.0/security-groups/g-1") => {}
+                (_, path) => sent.push(format!("{} {path}", request.method.as_str())),
+            }
+            let icmp = json!({ "id": "r-1", "direction": "ingress", "protocol": "icmp" });
+            let body = json!({ "security_group": { "security_group_rules": [icmp] } });
+            let answer = answered(request, "http://neutron", 200, &[], body.to_string().into());
+            run.answered(ask, answer.map(Answer::Response));
+        }
+        sent
+    }
+
+    #[test]
+    fn a_new_group_keeps_what_the_cloud_begins_it_with_and_a_changed_one_has_the_rules_alone() {
+        let rules = json!([{ "direction": "ingress", "ethertype": "IPv4", "protocol": "tcp" }]);
+        assert_eq!(sent(&Work::Create, rules.clone()), [r#""ingress" "tcp""#]);
+        let work = Work::Update { before: JsonMap::new(), changed: ["rules".to_owned()].into() };
+        assert_eq!(
+            sent(&work, rules),
+            [
+                "DELETE /v2.0/security-group-rules/r-1",
+                r#""ingress" "tcp""#,
+                r#""egress" null"#,
+                r#""egress" null"#,
+            ]
+        );
+    }
 }

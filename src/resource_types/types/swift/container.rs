@@ -30,6 +30,9 @@ stages! {
     }
 }
 
+/// How many objects go in one step.
+const PURGED_AT_ONCE: usize = 500;
+
 fn name(subject: &Subject) -> &str {
     users_name(subject).unwrap_or(&subject.physical_name)
 }
@@ -60,9 +63,10 @@ fn with_metadata(mut request: Request, properties: &JsonMap, property: &str) -> 
     request
 }
 
-/// The names of the objects in the container; none when it is gone.
+/// The names of the first objects in the container; none when it is gone.
 fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Failure> {
-    match cloud.send(request(Method::Get, container).query("format", "json")) {
+    let list = request(Method::Get, container).query("format", "json");
+    match cloud.send(list.query("limit", PURGED_AT_ONCE.to_string())) {
         Ok(response) => {
             let listed = response.json()?;
             let names = listed.as_array().into_iter().flatten();
@@ -163,7 +167,7 @@ impl ResourceType for Container {
                         Err(error) => return Err(error.into()),
                     }
                 }
-                // A list has its limit: another look tells whether there are more.
+                // Another look tells whether there are more.
                 Ok(next(Learned::default(), Stage::Delete.step()))
             }
             Some(Stage::Remove) => match cloud.send(request(Method::Delete, container)) {

@@ -7,12 +7,37 @@ use serde_json::{Value, json};
 use super::entries::{self, get};
 use super::networks::{self, delete_port, key, made, remembered, wants_port};
 use super::server_request;
-use crate::model::JsonMap;
+use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Learned, Subject};
+
+/// Resource data: the port that Nova was told to detach.
+const DETACHING: &str = "detaching";
+
+/// What an entry says of its port beside where it is.
+const EXTRA: &str = "port_extra_properties";
+
+/// The port that is being detached and shows still.
+pub(super) fn detaching(cloud: &Asks<'_>, subject: &Subject) -> Result<Option<String>, Failure> {
+    let Some(port) = subject.data.get(DETACHING).and_then(Value::as_str) else { return Ok(None) };
+    let is_there = live(cloud, subject)?.iter().any(|it| it["port_id"] == port);
+    Ok(is_there.then(|| port.to_owned()))
+}
+
+/// What is learned once it is gone.
+pub(super) fn detached() -> Learned {
+    Learned { data: BTreeMap::from([(DETACHING.to_owned(), Value::Null)]), ..Learned::default() }
+}
+
+/// Heat's words for a port that stays.
+pub(super) fn not_detached(subject: &Subject, port: &str) -> Failure {
+    let server = subject.physical_id.as_deref().unwrap_or_default();
+    let text = format!("Failed to detach interface ({port}) from server ({server})");
+    Refusal::new("InterfaceDetachFailed", text).into()
+}
 
 /// The server's interfaces as they are.
 pub(super) fn live(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, Failure> {
@@ -44,15 +69,33 @@ pub(super) fn compared(
     let shown = shown.collect();
     Ok(match plan(cloud, subject, live, [&given, &given], &resolved)? {
         Plan::Nothing => wanted.clone(),
-        Plan::Detach { .. } | Plan::MakePort { .. } | Plan::Attach { .. } => shown,
+        _ => shown,
     })
 }
 
 /// The next thing to do about a server's interfaces.
 pub(super) enum Plan {
-    Detach { port: String, made_for: Option<String> },
-    MakePort { index: usize },
-    Attach { body: Value },
+    /// A port that was made for an entry serves a changed one from now on.
+    Keep {
+        from: String,
+        to: String,
+        port: String,
+        fields: JsonMap,
+    },
+    Detach {
+        port: String,
+    },
+    /// A port that was made for an entry that there no longer is, and is not at the server.
+    Drop {
+        made_for: String,
+        port: String,
+    },
+    MakePort {
+        index: usize,
+    },
+    Attach {
+        body: Value,
+    },
     Nothing,
 }
 
@@ -66,6 +109,9 @@ pub(super) fn plan(
     resolved: &JsonMap,
 ) -> Result<Plan, Failure> {
     let made = made(subject);
+    if let Some(plan) = kept(&made, before, given, &live) {
+        return Ok(plan);
+    }
     let left_behind = left_behind(&made, given, &live);
     let (entries, no_network) = match networks::word(resolved) {
         Some(word) => (&[][..], word == "none"),
@@ -118,11 +164,10 @@ pub(super) fn plan(
     }
     if let Some(surplus) = live.first() {
         let port = surplus["port_id"].as_str().unwrap_or_default().to_owned();
-        let made_for = made.into_iter().find(|(_, id)| *id == port).map(|(key, _)| key);
-        return Ok(Plan::Detach { port, made_for });
+        return Ok(Plan::Detach { port });
     }
-    if let Some((key, port)) = left_behind {
-        return Ok(Plan::Detach { port, made_for: Some(key) });
+    if let Some((made_for, port)) = left_behind {
+        return Ok(Plan::Drop { made_for, port });
     }
     let Some((index, network, port)) = missing.into_iter().next() else {
         return Ok(match entries.is_empty() {
@@ -173,8 +218,46 @@ pub(super) fn secure(
     Ok(())
 }
 
-/// A port made for an entry that there no longer is, and not at the server: its detaching broke off
-/// before it was deleted.
+/// The port of a former entry that an entry without one takes over: they say the same of where it
+/// is, and what they say otherwise may change in place.
+fn kept(
+    made: &BTreeMap<String, String>,
+    before: &JsonMap,
+    given: &JsonMap,
+    live: &[Value],
+) -> Option<Plan> {
+    let keyed = |(index, entry)| (key(index, entry), entry);
+    let wanted: Vec<_> = entries::entries(given).iter().enumerate().map(keyed).collect();
+    let is_wanted = |key: &String| wanted.iter().any(|(wanted, _)| wanted == key);
+    let former = entries::entries(before).iter().enumerate().map(keyed);
+    let mut free = former.filter_map(|(key, entry)| {
+        let port = made.get(&key).filter(|_| !is_wanted(&key))?;
+        live.iter().any(|it| it["port_id"] == port.as_str()).then_some((key, entry, port))
+    });
+    let alone = wanted.iter().filter(|(key, entry)| wants_port(entry) && !made.contains_key(key));
+    let alone: Vec<_> = alone.collect();
+    free.find_map(|(from, former, port)| {
+        let (to, entry) = alone.iter().find(|(_, entry)| may_become(former, entry))?;
+        let mut fields = JsonMap::new();
+        if former[EXTRA] != entry[EXTRA] {
+            fields = networks::extra_fields(&entry[EXTRA]);
+            // Where a port is, it stays.
+            fields.shift_remove("fixed_ips");
+        }
+        Some(Plan::Keep { from, to: to.clone(), port: port.clone(), fields })
+    })
+}
+
+/// Whether Neutron lets the port of an entry become that of another one.
+fn may_become(former: &Value, entry: &Value) -> bool {
+    let is_same = |name: &str| former[name] == entry[name];
+    let [old, new] = [&former[EXTRA], &entry[EXTRA]];
+    ["network", "subnet", "fixed_ip"].into_iter().all(is_same)
+        && old["mac_address"] == new["mac_address"]
+        && (old == new || !new.is_null())
+}
+
+/// A port made for an entry that there no longer is, and not at the server: its detaching is over.
 fn left_behind(
     made: &BTreeMap<String, String>,
     given: &JsonMap,
@@ -190,7 +273,7 @@ fn left_behind(
 
 /// Whether the entry says more of its port than where it is.
 fn is_special(entry: &Value) -> bool {
-    entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty())
+    entry[EXTRA].as_object().is_some_and(|it| !it.is_empty())
 }
 
 pub(super) fn carry_out(
@@ -200,17 +283,31 @@ pub(super) fn carry_out(
     plan: Plan,
 ) -> Result<Learned, Failure> {
     match plan {
-        Plan::Detach { port, made_for } => {
+        Plan::Keep { from, to, port, fields } => {
+            if !fields.is_empty() {
+                let path = format!("/v2.0/ports/{}", path_segment(&port));
+                let request = Request::put(Service::Network, path);
+                cloud.send(request.json(json!({ "port": fields })))?;
+            }
+            let mut ports = made(subject);
+            ports.remove(&from);
+            ports.insert(to, port);
+            Ok(remembered(&ports))
+        }
+        Plan::Detach { port } => {
             let path = format!("/os-interface/{}", path_segment(&port));
             match cloud.send(server_request(Method::Delete, subject, &path)) {
                 Ok(_) => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
             }
-            let Some(key) = made_for else { return Ok(Learned::default()) };
+            let data = BTreeMap::from([(DETACHING.to_owned(), port.into())]);
+            Ok(Learned { data, ..Learned::default() })
+        }
+        Plan::Drop { made_for, port } => {
             delete_port(cloud, &port)?;
-            let mut ports: BTreeMap<String, String> = made(subject);
-            ports.remove(&key);
+            let mut ports = made(subject);
+            ports.remove(&made_for);
             Ok(remembered(&ports))
         }
         Plan::Attach { body } => {

@@ -13,6 +13,7 @@ mod block_devices;
 mod claim;
 mod config;
 mod entries;
+mod floating;
 mod image;
 mod interfaces;
 mod networks;
@@ -107,6 +108,7 @@ stages! {
         Detach = "detach" Changes,
         Attach = "attach" Changes,
         Settling = "settling" Looks,
+        Refloat = "refloat" Changes,
         Resize = "resize" Changes,
         Resized = "resized" Looks,
         Confirm = "confirm" Changes,
@@ -152,7 +154,7 @@ impl ResourceType for Server {
             }
             Some(Stage::GiveBack) => claim::give_back(beating),
             Some(Stage::Port) => networks::make_port(declared, beating),
-            Some(Stage::Float) => networks::associate(declared, beating),
+            Some(Stage::Float) => floating::associate(declared, beating),
             Some(Stage::Create) => create(self.user, declared, beating),
             Some(Stage::Ready) => match poll(cloud, subject)? {
                 None => Ok(Beat::Wait { after: None }),

@@ -1,4 +1,4 @@
-//! The networks of a server: ports that are made for it, floating IPs, and the list that Nova gets.
+//! The networks of a server: ports that are made for it, and the list that Nova gets.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ pub(super) fn groups(cloud: &Asks<'_>, properties: &JsonMap) -> Result<Vec<Strin
 }
 
 /// `port_extra_properties` as fields of a port.
-fn extra_fields(extra: &Value) -> JsonMap {
+pub(super) fn extra_fields(extra: &Value) -> JsonMap {
     let mut fields = JsonMap::new();
     for (name, value) in extra.as_object().into_iter().flatten() {
         match (name.as_str(), value) {
@@ -192,41 +192,6 @@ pub(super) fn network_of(cloud: &Asks<'_>, entry: &Value) -> Result<Option<Strin
     let path = format!("/v2.0/subnets/{}", path_segment(subnet));
     let body = cloud.send(Request::get(Service::Network, path))?.json()?;
     Ok(body["subnet"]["network_id"].as_str().map(str::to_owned))
-}
-
-/// Points the floating IP of an entry at its port.
-pub(super) fn associate(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
-    let Beating { cloud, subject, .. } = *beating;
-    let index = beating.progress().index as usize;
-    let given = declared.properties(&subject.properties);
-    let properties = declared.declaration().resolved(cloud, given.clone())?;
-    if let (Some(entry), Some(written)) =
-        (entries(&properties).get(index), entries(&given).get(index))
-    {
-        let own = made(subject).get(&key(index, written)).cloned();
-        let port = get(entry, "port").map(str::to_owned).or(own);
-        if let (Some(floating_ip), Some(port)) = (get(entry, "floating_ip"), port) {
-            let mut fields = json!({ "port_id": port });
-            if let Some(ip) = get(entry, "fixed_ip") {
-                fields["fixed_ip_address"] = ip.into();
-            }
-            let path = format!("/v2.0/floatingips/{}", path_segment(floating_ip));
-            let request =
-                Request::put(Service::Network, path).json(json!({ "floatingip": fields }));
-            cloud.send(request)?;
-        }
-    }
-    let further = entries(&given).iter().enumerate().skip(index + 1);
-    let mut further = further.filter(|(_, entry)| get(entry, "floating_ip").is_some());
-    Ok(next(
-        Learned::default(),
-        match further.next() {
-            Some((index, _)) => {
-                Progress { index: index as u32, ..Progress::default() }.to(Stage::Float)
-            }
-            None => declared.creation(subject),
-        },
-    ))
 }
 
 /// The list that Nova gets.

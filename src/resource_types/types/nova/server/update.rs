@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! (`agent`) ─▶ (finish ─▶ finished) ─▶ metadata ─▶ tags ─▶ name
-//!   ─▶ networks (detach*, port*, attach*) ─▶ resize ─▶ resized ─▶ confirm ─▶ confirmed
+//!   ─▶ networks (detach*, port*, attach*) ─▶ (refloat) ─▶ resize ─▶ resized ─▶ confirm ─▶ confirmed
 //!   ─▶ rebuild ─▶ rebuilt ─▶ password ─▶ told ─▶ done
 //! ```
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::text;
 use super::Stage;
 use super::interfaces::{self, Plan};
-use super::{action, config, poll, server_request, status, told, user_data};
+use super::{action, config, floating, poll, server_request, status, told, user_data};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
@@ -107,12 +107,17 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
             let live = interfaces::live(cloud, subject)?;
             let plan = interfaces::plan(cloud, subject, live, [before, &given], &resolved)?;
             Ok(match plan {
-                Plan::Detach { .. } => next(Learned::default(), Stage::Detach.step()),
+                Plan::Detach { .. } | Plan::Drop { .. } | Plan::Keep { .. } => {
+                    next(Learned::default(), Stage::Detach.step())
+                }
                 Plan::MakePort { index } => next(
                     Learned::default(),
                     Progress { index: index as u32, ..Progress::default() }.to(Stage::Port),
                 ),
                 Plan::Attach { .. } => next(Learned::default(), Stage::Attach.step()),
+                Plan::Nothing if floating::are_named([before, &given]) => {
+                    next(Learned::default(), Stage::Refloat.step())
+                }
                 Plan::Nothing => done_with(Stage::Networks),
             })
         }
@@ -132,10 +137,22 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
         Some(Stage::Settling) => match poll(cloud, subject)? {
             Some(server) if server["OS-EXT-STS:task_state"].is_null() => {
-                Ok(next(Learned::default(), Stage::Networks.step()))
+                match interfaces::detaching(cloud, subject)? {
+                    Some(port) => beating.progress().again(
+                        cloud.now(),
+                        interfaces::not_detached(subject, &port),
+                        |progress| progress.to(Stage::Settling),
+                    ),
+                    None => Ok(next(interfaces::detached(), Stage::Networks.step())),
+                }
             }
             _ => Ok(Beat::Wait { after: None }),
         },
+        Some(Stage::Refloat) => {
+            let resolved = declared.declaration().resolved(cloud, given.clone())?;
+            floating::refloat(cloud, subject, before, &given, &resolved)?;
+            Ok(done_with(Stage::Networks))
+        }
         Some(Stage::Resize) => {
             if beating.is_unanswered() {
                 let server = declared.show(cloud, subject)?;
