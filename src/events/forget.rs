@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::alarm::{AHEAD_MAX, PERIODS_MAX_SECS};
 use super::log::chain::hex;
-use super::log::{BlobId, EventLog, LogError};
+use super::log::{BlobId, EventLog, Filter, LogError};
 use super::purge::{PurgedStream, StreamsPurged};
 use super::vault::{Vault, VaultError};
 use super::{
-    AlarmEvent, ConfigEvent, DeploymentEvent, Meta, MetricEvent, NewEvent, PurgeEvent,
+    AlarmEvent, ConfigEvent, DeploymentEvent, Meta, MetricEvent, NewEvent, Position, PurgeEvent,
     RecordedEvent, StackEvent, StreamId, StreamRevision,
 };
 use crate::clock::Clock;
@@ -24,6 +24,8 @@ use crate::model::{Action, CommandId, ProjectId, StackId, Status};
 
 /// How many streams are listed at a time.
 const PAGE_STREAMS: usize = 256;
+/// How many events are read at a time.
+const PAGE_EVENTS: usize = 1_000;
 /// How many streams go in one step at most, unless a single stack has more.
 const STEP_STREAMS: usize = 64;
 /// How many damaged streams are told.
@@ -142,25 +144,44 @@ pub async fn purge(
     let goes = |ended: &Ended| {
         ended.at <= before && older.project.as_ref().is_none_or(|only| *only == ended.project)
     };
+    let begun = log.durable_position();
     // What a damaged stack refers to is unknown: then no body may go.
-    if let Some(referred) = purge_stacks(log, clock, &goes, &mut forgotten).await? {
-        forgotten.blobs = drop_idle_blobs(log, &referred).await?;
+    if let Some(bodies) = purge_stacks(log, clock, &goes, &mut forgotten).await? {
+        forgotten.blobs = drop_idle_blobs(log, Referred { bodies, to: begun }).await?;
     }
     purge_software(log, clock, &goes, &mut forgotten).await?;
     log.compact(true).await?;
     Ok(forgotten)
 }
 
-async fn drop_idle_blobs(
-    log: &dyn EventLog,
-    referred: &HashSet<BlobId>,
-) -> Result<usize, LogError> {
+/// The bodies that stacks refer to.
+struct Referred {
+    bodies: HashSet<BlobId>,
+    /// Up to where it is known what was written to stacks.
+    to: Position,
+}
+
+impl Referred {
+    /// Takes in what was written meanwhile: a look at many stacks takes long.
+    async fn catch_up(&mut self, log: &dyn EventLog) -> Result<(), LogError> {
+        let stacks = Filter { kinds: vec!["stack"] };
+        loop {
+            let page = log.read_all(self.to, &stacks, PAGE_EVENTS).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            self.to = last.position;
+            self.bodies.extend(read_stack(&page)?.sources);
+        }
+    }
+}
+
+async fn drop_idle_blobs(log: &dyn EventLog, mut referred: Referred) -> Result<usize, LogError> {
     let (mut after, mut dropped) = (String::new(), 0);
     loop {
         let page = log.blobs(&after, PAGE_STREAMS)?;
         let Some(last) = page.last() else { return Ok(dropped) };
         after.clone_from(&last.0);
-        let idle: Vec<_> = page.into_iter().filter(|id| !referred.contains(id)).collect();
+        referred.catch_up(log).await?;
+        let idle: Vec<_> = page.into_iter().filter(|id| !referred.bodies.contains(id)).collect();
         if !idle.is_empty() {
             dropped += log.drop_blobs(idle).await?;
         }

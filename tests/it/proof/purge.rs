@@ -102,6 +102,35 @@ async fn a_template_that_is_just_being_given_again_is_not_dropped() {
 }
 
 #[tokio::test]
+async fn a_template_that_a_stack_takes_up_while_another_is_purged_stays() {
+    let mut disk = Disk::fresh();
+    let written = Arc::new(MemoryLog::new());
+    let mut ids = [disk.stack(&written, "x").await, disk.stack(&written, "x").await];
+    // The one that goes is looked at after the one that stays.
+    ids.sort_unstable_by_key(|id| StreamId::stack(*id));
+    let [living, gone] = ids;
+    disk.delete(&*written, gone).await;
+    let again = written.put_blob(b"a template of old");
+    // What was just put would be spared.
+    let log = written.cut_after(written.durable_position());
+    log.hold();
+    let living = StreamId::stack(living);
+    let revision = json!({
+        "revision": 2, "action": "UPDATE", "origin": 2, "source": again, "parameters": {},
+        "shown_parameters": {}, "description": "", "outputs": [], "tags": [],
+        "timeout_mins": null, "disable_rollback": true,
+    });
+    let older = everything();
+    let (forgotten, (), ()) = tokio::join!(
+        purge(&disk, &log, &older),
+        disk.append(&log, &living, 4, "RevisionAccepted", revision),
+        async { log.release() },
+    );
+    assert_eq!(forgotten.unwrap(), Forgotten { stacks: 1, events: 10, ..Forgotten::default() });
+    assert!(log.blob(&again).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn configurations_made_and_deleted_do_not_fill_the_disk() {
     let disk = Disk::fresh();
     let log = disk.open();
