@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::StreamExt;
-use tokio::task::JoinHandle;
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::actors::Engine;
@@ -74,16 +75,27 @@ async fn sweep_software(parts: UpkeepParts) {
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         due.tick().await;
-        let before = parts.clock.now() - SOFTWARE_KEPT;
-        let (log, clock) = (parts.log.as_ref(), parts.clock.as_ref());
-        match forget::purge_deleted_software(log, clock, before).await {
-            Ok(gone) if gone.events > 0 => {
-                tracing::info!(gone.configs, gone.deployments, gone.events, "purged");
+        let parts = parts.clone();
+        aside(async move {
+            let before = parts.clock.now() - SOFTWARE_KEPT;
+            let (log, clock) = (parts.log.as_ref(), parts.clock.as_ref());
+            match forget::purge_deleted_software(log, clock, before).await {
+                Ok(gone) if gone.events > 0 => {
+                    tracing::info!(gone.configs, gone.deployments, gone.events, "purged");
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "deleted configurations stay for now"),
             }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "deleted configurations stay for now"),
-        }
+        })
+        .await;
     }
+}
+
+/// Does something on a thread that may wait for the log's server, which lists and looks up keys only
+/// for one who waits. `None` where it ended in a panic.
+async fn aside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    let runtime = Handle::current();
+    spawn_blocking(move || runtime.block_on(work)).await.ok()
 }
 
 /// Destroys the keys of stacks as they are deleted, and of those that a crash left over.
@@ -91,10 +103,12 @@ async fn destroy_keys(parts: UpkeepParts) {
     let kinds = Filter { kinds: vec!["stack"] };
     let mut events = parts.log.subscribe(parts.log.durable_position(), kinds);
     let mut after = String::new();
-    while let Ok(page) = parts.log.keys(&after, PAGE_KEYS) {
+    loop {
+        let (log, from) = (parts.log.clone(), after.clone());
+        let Some(Ok(page)) = aside(async move { log.keys(&from, PAGE_KEYS) }).await else { break };
         let Some((last, _)) = page.last() else { break };
         after.clone_from(last);
-        for (scope, _) in page.iter().filter(|(scope, _)| scope.starts_with("stack-")) {
+        for (scope, _) in page.into_iter().filter(|(scope, _)| scope.starts_with("stack-")) {
             destroy(&parts, scope).await;
         }
     }
@@ -109,7 +123,7 @@ async fn destroy_keys(parts: UpkeepParts) {
                     Err(error) => return tracing::warn!(%error, "keys stay until the next start"),
                 };
                 for id in tree {
-                    destroy(&parts, &format!("stack-{id}")).await;
+                    destroy(&parts, format!("stack-{id}")).await;
                 }
             });
         }
@@ -129,14 +143,18 @@ fn ended_root(event: &RecordedEvent) -> Option<StackId> {
     }
 }
 
-async fn destroy(parts: &UpkeepParts, scope: &str) {
-    // One that never had a key, or has none any more, needs nothing.
-    if !matches!(parts.log.find_key(scope), Ok(Some(_))) {
-        return;
-    }
-    match forget::destroy_if_ended(parts.log.as_ref(), &parts.vault, scope).await {
-        Ok(true) => tracing::debug!(scope, "a key was destroyed"),
-        Ok(false) => {}
-        Err(error) => tracing::warn!(scope, %error, "a key stays until the next start"),
-    }
+async fn destroy(parts: &UpkeepParts, scope: String) {
+    let parts = parts.clone();
+    aside(async move {
+        // One that never had a key, or has none any more, needs nothing.
+        if !matches!(parts.log.find_key(&scope), Ok(Some(_))) {
+            return;
+        }
+        match forget::destroy_if_ended(parts.log.as_ref(), &parts.vault, &scope).await {
+            Ok(true) => tracing::debug!(scope, "a key was destroyed"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(scope, %error, "a key stays until the next start"),
+        }
+    })
+    .await;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hearth::events::log::{
-    EventLog, EventstoreAddress, EventstoreLog, Head, LogError, OpenError, OwnedLog,
+    BlobId, EventLog, EventstoreAddress, EventstoreLog, Head, LogError, OpenError, OwnedLog, Reseal,
 };
 
 use crate::log_contract::cases::{append, number, stream};
@@ -53,6 +53,7 @@ async fn a_process_that_was_taken_over_writes_nothing_more() {
     let server = StandIn::start(1);
     let first = open_as(&server, "first").await.unwrap();
     let mut head = append(&*first, &stream("a"), Head::default(), number(0)).await.head;
+    first.key("stack-a", &|| vec![1]).unwrap();
     server.say("hearth.writer", "hearth-writer", "second");
     let refused = loop {
         match first.append(&stream("a"), head, vec![number(1)]).await {
@@ -62,6 +63,13 @@ async fn a_process_that_was_taken_over_writes_nothing_more() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
     assert!(matches!(&refused, LogError::Unavailable(why) if why.contains("taken the log over")));
+    let reseal = Reseal { scope: "stack-a".to_owned(), from: vec![1], to: vec![2] };
+    assert!(first.reseal_keys(vec![reseal]).await.is_err());
+    assert!(first.destroy_key("stack-a").await.is_err());
+    assert!(first.tombstone(&stream("a")).await.is_err());
+    assert!(first.purge(vec![stream("a")]).await.is_err());
+    assert!(first.drop_blobs(vec![BlobId("of another".to_owned())]).await.is_err());
+    assert!(first.key("stack-b", &|| vec![1]).is_err());
     close(first).await;
     assert!(matches!(open_as(&server, "second").await, Ok(log) if log.is_writable()));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
-use hearth::events::log::{EventLog, EventstoreLog, Filter, Head, LogError};
+use hearth::events::log::{EventLog, EventstoreLog, Filter, Head, LogError, OwnedLog};
 use hearth::events::{NewEvent, Position, StreamId, StreamRevision};
 
 use crate::log_contract::backends::open;
@@ -367,4 +367,79 @@ async fn an_append_that_comes_late_is_known_although_the_right_to_write_was_take
     let slice = log.read(&stream(0), StreamRevision(0)).await.unwrap();
     let bodies: Vec<_> = slice.events.iter().map(|event| &*event.body).collect();
     assert_eq!(bodies, ["1", "2"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_put_while_its_deletion_is_not_settled_is_there() {
+    const AT_ONCE: Duration = Duration::ZERO;
+    const LATE: Duration = Duration::from_millis(400);
+    for (done, failed) in [(AT_ONCE, LATE), (LATE, AT_ONCE)] {
+        let server = StandIn::start(1);
+        let log = on(&server);
+        let id = log.put_blob(b"a body");
+        log.settle().await.unwrap();
+        // What was just put would be spared.
+        let log = on(&server);
+        server.lose_deletion(done, failed);
+        let dropping = {
+            let (log, ids) = (log.clone(), vec![id.clone()]);
+            tokio::spawn(async move { log.drop_blobs(ids).await })
+        };
+        tokio::time::sleep(LATE / 2).await;
+        log.put_blob(b"a body");
+        log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
+        assert_eq!(soon("the deletion", dropping).await.unwrap().unwrap(), 1);
+        tokio::time::sleep(LATE * 2).await;
+        assert!(log.blob(&id).await.unwrap().is_some(), "done {done:?}, failed {failed:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_could_not_be_kept_is_kept_before_anything_refers_to_it() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.allow(Some(0));
+    let id = log.put_blob(b"a body");
+    for _ in 0..2 {
+        // It need not be under way any more.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let due = vec![event("it refers to it")];
+        let refused = log.append(&stream(0), Head::default(), due).await;
+        assert!(matches!(refused, Err(LogError::Unavailable(_))), "{refused:?}");
+    }
+    server.allow(None);
+    log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
+    assert!(on(&server).blob(&id).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_past_what_others_have_written_may_be_silent_for_long() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    let appended = log.append(&stream(0), Head::default(), vec![event("1")]).await.unwrap();
+    // Longer than a call is waited for.
+    server.walk_slowly(Duration::from_millis(3_500));
+    let url = server.url();
+    let opening = tokio::task::spawn_blocking(move || open(&url));
+    let log = soon("opening", opening).await.unwrap();
+    assert_eq!(log.durable_position(), appended.position);
+    let all = soon("a page", log.read_all(Position(0), &Filter::default(), 9)).await.unwrap();
+    assert_eq!(all.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_while_no_node_leads_is_told_so_after_a_while() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.lead(None);
+    // On a thread of its own, for the caller waits.
+    let (told, answer) = tokio::sync::oneshot::channel();
+    let other = log.clone();
+    std::thread::spawn(move || told.send(other.find_key("stack-a")));
+    let read = soon("a read", log.read(&stream(0), StreamRevision(0))).await;
+    assert!(matches!(&read, Err(LogError::Unavailable(_))), "{read:?}");
+    let found = soon("the key", answer).await.unwrap();
+    assert!(matches!(&found, Err(LogError::Unavailable(_))), "{found:?}");
+    server.lead(Some(0));
+    append_each(&log, Head::default(), 1).await;
 }

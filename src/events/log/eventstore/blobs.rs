@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{RwLock, watch};
 
 use super::super::{BlobId, LogError};
 use super::appends::{self, Settled};
-use super::node::Nodes;
+use super::node::{Deletion, Nodes};
 use super::reads::{self, Found, Stream};
 use super::wire::Proposed;
 
@@ -36,6 +36,8 @@ const KNOWN_MAX: usize = 4_096;
 /// Bodies on their way, and those that were put lately.
 pub(super) struct Blobs {
     state: Mutex<State>,
+    /// A body is written when none is being deleted: what is about to go is not taken for kept.
+    deleting: RwLock<()>,
 }
 
 #[derive(Default)]
@@ -48,13 +50,20 @@ struct State {
 #[derive(Clone)]
 struct Pending {
     content: Arc<[u8]>,
-    /// Ends when it is settled; says why it could not be kept.
+    /// Ends when it is settled; says why it could not be kept. Then it waits for the next append,
+    /// which may refer to it.
     settled: watch::Receiver<Option<Result<(), String>>>,
+}
+
+impl Pending {
+    fn has_failed(&self) -> bool {
+        matches!(&*self.settled.borrow(), Some(Err(_)))
+    }
 }
 
 impl Blobs {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::default() }
+        Self { state: Mutex::default(), deleting: RwLock::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -74,31 +83,60 @@ impl Blobs {
             state.put.retain(|_, put| put.elapsed() < SPARED);
         }
         state.put.insert(id.clone(), Instant::now());
-        if state.pending.contains_key(id) || state.known.contains(id) {
-            return;
+        if !state.pending.contains_key(id) && !state.known.contains(id) {
+            self.begin(runtime, nodes, &mut state, id, content.into());
         }
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        nodes: &Arc<Nodes>,
+        state: &mut State,
+        id: &BlobId,
+        content: Arc<[u8]>,
+    ) {
         let (settle, settled) = watch::channel(None);
-        let content: Arc<[u8]> = content.into();
         state.pending.insert(id.clone(), Pending { content: content.clone(), settled });
-        drop(state);
         let (blobs, nodes, id) = (self.clone(), nodes.clone(), id.clone());
         runtime.spawn(async move {
+            let none_goes = blobs.deleting.read().await;
             let kept = write(&nodes, BODY, &id, &content).await;
+            drop(none_goes);
             let mut state = blobs.lock();
             if state.known.len() >= KNOWN_MAX {
                 state.known.clear();
             }
             if kept.is_ok() {
                 state.known.insert(id.clone());
+                state.pending.remove(&id);
             }
-            state.pending.remove(&id);
             drop(state);
             settle.send_replace(Some(kept.map_err(|error| error.to_string())));
         });
     }
 
+    /// Tries again to keep what could not be kept, as long as whoever put it may refer to it.
+    fn begin_again(self: &Arc<Self>, runtime: &Handle, nodes: &Arc<Nodes>) {
+        let mut state = self.lock();
+        let failed = state.pending.iter().filter(|(_, pending)| pending.has_failed());
+        let failed: Vec<_> =
+            failed.map(|(id, pending)| (id.clone(), pending.content.clone())).collect();
+        for (id, content) in failed {
+            state.pending.remove(&id);
+            if state.put.get(&id).is_some_and(|put| put.elapsed() < SPARED) {
+                self.begin(runtime, nodes, &mut state, &id, content);
+            }
+        }
+    }
+
     /// Returns when every body that was put before is on the server.
-    pub(super) async fn settled(&self) -> Result<(), LogError> {
+    pub(super) async fn settled(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        nodes: &Arc<Nodes>,
+    ) -> Result<(), LogError> {
+        self.begin_again(runtime, nodes);
         let pending: Vec<_> =
             self.lock().pending.values().map(|pending| pending.settled.clone()).collect();
         for mut settled in pending {
@@ -118,20 +156,31 @@ impl Blobs {
 
     /// Drops those of the bodies that nobody has put for a while; how many.
     pub(super) async fn forget(&self, nodes: &Nodes, ids: Vec<BlobId>) -> Result<usize, LogError> {
-        let mut dropped = 0;
+        let (begun, mut dropped) = (Instant::now(), 0);
         for id in ids {
+            let _none_is_written = self.deleting.write().await;
             {
                 let mut state = self.lock();
-                let lately = state.put.get(&id).is_some_and(|put| put.elapsed() < SPARED);
+                let lately = state.put.get(&id).is_some_and(|put| *put + SPARED > begun);
                 if lately || state.pending.contains_key(&id) {
                     continue;
                 }
                 state.known.remove(&id);
             }
-            super::delete(nodes, &stream(nodes, &id), false).await?;
+            delete(nodes, &id).await?;
             dropped += 1;
         }
         Ok(dropped)
+    }
+}
+
+/// Deletes a body as it is now.
+pub(super) async fn delete(nodes: &Nodes, id: &BlobId) -> Result<(), LogError> {
+    let stream = stream(nodes, id);
+    let Stream::Events(last) = reads::last(nodes, &stream, 1).await? else { return Ok(()) };
+    match last.first() {
+        Some(last) => super::delete(nodes, &stream, Deletion::At(last.revision)).await,
+        None => Ok(()),
     }
 }
 

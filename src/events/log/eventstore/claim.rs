@@ -65,8 +65,8 @@ async fn say(nodes: &Nodes, next: u64, holder: &str) -> Result<Settled, LogError
     appends::append(nodes, &stream(nodes), next, vec![said]).await
 }
 
-/// Takes the log for a holder, who is known by a name of its own: one that was killed takes its
-/// log again at once. `Err` in the result: who holds it.
+/// Takes the log for a holder, who is known by a name that no other living process has: one that was
+/// killed takes its log again at once. `Err` in the result: who holds it.
 pub(super) async fn take(nodes: &Nodes, holder: &str) -> Result<Result<Claim, String>, LogError> {
     let mut seen: Option<(u64, Instant)> = None;
     loop {

@@ -160,7 +160,8 @@ impl Feed {
             Some(user) => options.authenticated(user),
             None => options,
         };
-        let mut subscription = node.client.subscribe_to_all(&options).await;
+        let client = self.log.nodes.client(node).map_err(Over::Lost)?;
+        let mut subscription = client.subscribe_to_all(&options).await;
         let mut groups = Groups::after(self.taken);
         loop {
             match self.next(node, &mut subscription).await? {

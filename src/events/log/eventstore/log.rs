@@ -14,6 +14,7 @@ use super::super::{
     Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
 };
 use super::appends::{self, APPEND_SIZE_MAX, Settled};
+use super::node::Deletion;
 use super::reads::{self, All, Found, Stream, Wanted};
 use super::record::{self, CLOSED};
 use super::{EventstoreLog, Inner, blob_id, blobs, follow, keys, lock};
@@ -90,9 +91,8 @@ impl EventLog for EventstoreLog {
     }
 
     async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
-        self.expect_open()?;
         let (log, stream) = (self.inner.clone(), stream.clone());
-        self.work(async move { log.close(&stream).await }).await
+        self.change(async move { log.close(&stream).await }).await
     }
 
     fn put_blob(&self, content: &[u8]) -> BlobId {
@@ -124,7 +124,8 @@ impl EventLog for EventstoreLog {
         }
         self.expect_open()?;
         let (log, name, key) = (self.inner.clone(), scope.to_owned(), fresh());
-        let made = self.wait(async move { keys::make(&log.nodes, &name, key).await })?;
+        let making = async move { keys::make(&log.nodes, &name, key).await };
+        let made = self.wait(self.inner.clone().held_during(making))?;
         key_of(scope, made)?.ok_or_else(|| LogError::KeyDestroyed(scope.to_owned()))
     }
 
@@ -154,9 +155,8 @@ impl EventLog for EventstoreLog {
     }
 
     async fn reseal_keys(&self, batch: Vec<Reseal>) -> Result<(), LogError> {
-        self.expect_open()?;
         let log = self.inner.clone();
-        self.work(async move {
+        self.change(async move {
             for reseal in &batch {
                 keys::reseal(&log.nodes, reseal).await?;
             }
@@ -166,10 +166,10 @@ impl EventLog for EventstoreLog {
     }
 
     async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {
-        self.expect_open()?;
         let (log, scope) = (self.inner.clone(), scope.to_owned());
-        self.work(async move {
-            super::delete(&log.nodes, &keys::stream(&log.nodes, &scope), true).await
+        self.change(async move {
+            let stream = keys::stream(&log.nodes, &scope);
+            super::delete(&log.nodes, &stream, Deletion::ForEver).await
         })
         .await
     }
@@ -198,9 +198,8 @@ impl EventLog for EventstoreLog {
     }
 
     async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError> {
-        self.expect_open()?;
         let log = self.inner.clone();
-        self.work(async move {
+        self.change(async move {
             log.purges.purge(&log.nodes, &streams).await?;
             for stream in streams {
                 log.know(&stream, Tip { tombstoned: true, ..Tip::default() });
@@ -232,9 +231,8 @@ impl EventLog for EventstoreLog {
     }
 
     async fn drop_blobs(&self, ids: Vec<BlobId>) -> Result<usize, LogError> {
-        self.expect_open()?;
         let log = self.inner.clone();
-        self.work(async move { log.blobs.forget(&log.nodes, ids).await }).await
+        self.change(async move { log.blobs.forget(&log.nodes, ids).await }).await
     }
 
     /// The server gives space back in scavenges, which its operator runs.
@@ -251,7 +249,7 @@ impl OwnedLog for EventstoreLog {
     }
 
     async fn settle(&self) -> Result<(), LogError> {
-        self.inner.blobs.settled().await
+        self.inner.blobs_settled().await
     }
 
     fn close(&self) {
@@ -259,7 +257,7 @@ impl OwnedLog for EventstoreLog {
         let log = self.inner.clone();
         let settled = self.wait(async move {
             let end = async {
-                log.blobs.settled().await?;
+                log.blobs_settled().await?;
                 match log.claim.get() {
                     Some(claim) => claim.give_up(&log.nodes).await,
                     None => Ok(()),
@@ -293,6 +291,10 @@ fn key_of(scope: &str, stored: StoredKey) -> Result<Option<Vec<u8>>, LogError> {
 }
 
 impl Inner {
+    async fn blobs_settled(self: &Arc<Self>) -> Result<(), LogError> {
+        self.blobs.settled(&self.runtime, &self.nodes).await
+    }
+
     async fn append(
         self: &Arc<Self>,
         stream: &StreamId,
@@ -303,7 +305,7 @@ impl Inner {
             return Err(LogError::Lost { stream: stream.clone() });
         }
         self.held().await?;
-        self.blobs.settled().await?;
+        self.blobs_settled().await?;
         // A stream that is begun needs no look: the server refuses where there is one.
         let mut tip = match expected.next {
             0 => Tip::default(),

@@ -52,7 +52,7 @@ use blobs::Blobs;
 use claim::Claim;
 use live::Live;
 use names::Names;
-use node::Nodes;
+use node::{Deletion, Nodes};
 use places::Places;
 use purges::Purges;
 use reads::{Found, Stream, Wanted};
@@ -247,6 +247,15 @@ impl EventstoreLog {
     ) -> Result<T, LogError> {
         self.inner.runtime.spawn(work).await.unwrap_or_else(|_| Err(closed()))
     }
+
+    /// The same for what changes something, which only whoever holds the log may do.
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, LogError>> + Send + 'static,
+    ) -> Result<T, LogError> {
+        self.expect_open()?;
+        self.work(self.inner.clone().held_during(work)).await
+    }
 }
 
 fn closed() -> LogError {
@@ -356,6 +365,18 @@ impl Inner {
             Some(claim) => claim.held().await,
             None => Ok(()),
         }
+    }
+
+    /// Does something once it is sure that no other process has taken the log over. Errors: one has
+    /// by the end, too.
+    async fn held_during<T>(
+        self: Arc<Self>,
+        work: impl Future<Output = Result<T, LogError>>,
+    ) -> Result<T, LogError> {
+        self.held().await?;
+        let done = work.await?;
+        self.held().await?;
+        Ok(done)
     }
 
     fn events_before(&self) -> String {
@@ -473,13 +494,13 @@ impl Inner {
     }
 }
 
-/// Deletes a stream; one that is not there counts as deleted.
-async fn delete(nodes: &Nodes, stream: &str, for_ever: bool) -> Result<(), LogError> {
+/// Deletes a stream; one that is not there, or ends elsewhere by now, counts as deleted.
+async fn delete(nodes: &Nodes, stream: &str, deletion: Deletion) -> Result<(), LogError> {
     loop {
         let node = nodes.leader().await;
-        let Err(status) = nodes.delete(&node, stream, for_ever).await else { return Ok(()) };
+        let Err(status) = nodes.delete(&node, stream, deletion).await else { return Ok(()) };
         match status.code() {
-            // It is deleted, or was not there.
+            // It is deleted, or was not there, or was written since.
             Code::FailedPrecondition => return Ok(()),
             Code::PermissionDenied | Code::Unauthenticated => {
                 let reason = format!("the server lets nobody of ours delete {stream}");

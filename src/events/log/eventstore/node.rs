@@ -13,24 +13,24 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ::eventstore::{Client, Endpoint};
-use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tonic::client::Grpc;
 use tonic::codec::ProstCodec;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request, Status, Streaming};
 use uuid::Uuid;
 
+use super::super::LogError;
 use super::address::{Address, CALL_TIME_MAX};
 use super::queries::{self, Enough, Found, Wanted};
 use super::wire::{
     BatchAppendReq, BatchAppendResp, ClusterInfo, DeleteOptions, DeleteReq, DeleteResp, Empty, Id,
-    MemberPlace, ReadOptions, ReadReq, ReadResp, StreamName,
+    MemberPlace, ReadOptions, ReadReq, ReadResp,
 };
 use crate::clock::{Clock, SystemClock};
 
@@ -57,7 +57,6 @@ type Waiting = Arc<Mutex<HashMap<Uuid, oneshot::Sender<BatchAppendResp>>>>;
 /// A node that led when it was found.
 pub(super) struct Node {
     pub(super) endpoint: Endpoint,
-    pub(super) client: Client,
     channel: Channel,
     requests: mpsc::Sender<BatchAppendReq>,
     waiting: Waiting,
@@ -68,6 +67,16 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.session.abort();
     }
+}
+
+/// How a stream is deleted.
+#[derive(Clone, Copy)]
+pub(super) enum Deletion {
+    /// It can never be written again.
+    ForEver,
+    /// If it ends at this revision; then it can be written again, and its revisions go on. So one
+    /// that comes late takes away nothing that was written since.
+    At(u64),
 }
 
 /// The nodes of the server, one of which leads.
@@ -121,6 +130,12 @@ impl Nodes {
         }
     }
 
+    /// The same for whoever waits so long and no longer. Errors: `Unavailable`.
+    pub(super) async fn leader_by(&self, end: Instant) -> Result<Arc<Node>, LogError> {
+        let found = timeout_at(end, self.leader()).await;
+        found.map_err(|_| LogError::Unavailable("no node of the log leads".to_owned()))
+    }
+
     /// One look for a leader at all nodes, for whoever cannot wait.
     pub(super) async fn find(&self) -> Result<(), String> {
         let mut current = self.current.lock().await;
@@ -170,18 +185,21 @@ impl Nodes {
         let channel = self.address.channel(endpoint).map_err(unreachable)?;
         let channel = channel.connect().await.map_err(unreachable)?;
         self.learn_members(&channel).await;
-        // Only where the node answers: a client of one that does not is never freed.
-        let settings = self.address.client_settings(endpoint).map_err(Status::unavailable)?;
-        let client = Client::with_runtime_handle(self.runtime.clone(), settings);
-        let client = client.map_err(|error| Status::unavailable(error.to_string()))?;
         let (requests, due) = mpsc::channel(REQUESTS_MAX);
         let waiting = Waiting::default();
         let session = self.session(channel.clone(), due, waiting.clone());
         let session = self.runtime.spawn(session);
         let endpoint = endpoint.clone();
-        let node = Node { endpoint, client, channel, requests, waiting, session };
+        let node = Node { endpoint, channel, requests, waiting, session };
         self.probe(&node).await?;
         Ok(node)
+    }
+
+    /// The crate's client of a node that leads, for a subscription. It is never freed.
+    pub(super) fn client(&self, node: &Node) -> Result<Client, String> {
+        let settings = self.address.client_settings(&node.endpoint)?;
+        Client::with_runtime_handle(self.runtime.clone(), settings)
+            .map_err(|error| error.to_string())
     }
 
     /// Remembers which other nodes a node knows of, leading or not. Where it does not say,
@@ -215,7 +233,40 @@ impl Nodes {
     /// Whether the node leads and answers.
     pub(super) async fn probe(&self, node: &Node) -> Result<(), Status> {
         let last = queries::last_options(&Wanted::Everything, 1);
-        self.read(node, last, &|_| false).await.map(|_| ())
+        let answered = async { self.begin_read(node, last).await?.message().await };
+        timeout(CALL_TIME_MAX, answered).await.map_err(|_| silent())?.map(drop)
+    }
+
+    /// Begins a read.
+    async fn begin_read(
+        &self,
+        node: &Node,
+        options: ReadOptions,
+    ) -> Result<Streaming<ReadResp>, Status> {
+        let request = self.request(ReadReq { options: Some(options) });
+        let codec = ProstCodec::<ReadReq, ReadResp>::default();
+        let mut grpc = Grpc::new(node.channel.clone()).max_decoding_message_size(MESSAGE_SIZE_MAX);
+        grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+        let begun = grpc.server_streaming(request, PathAndQuery::from_static(READ), codec).await?;
+        Ok(begun.into_inner())
+    }
+
+    /// The next answer to a read. Of a walk past what does not fit a filter the server says nothing,
+    /// for as long as it takes: then it is the node that is asked now and then.
+    async fn hear<T>(
+        &self,
+        node: &Node,
+        is_filtered: bool,
+        answer: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, Status> {
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            match timeout(CALL_TIME_MAX, &mut answer).await {
+                Ok(answer) => return answer,
+                Err(_) if is_filtered => self.probe(node).await?,
+                Err(_) => return Err(silent()),
+            }
+        }
     }
 
     /// What a read finds, each event within the time of a call; `None` where there is no such
@@ -226,19 +277,11 @@ impl Nodes {
         options: ReadOptions,
         enough: Enough<'_>,
     ) -> Result<Option<Vec<Found>>, Status> {
-        let silent = |_| Status::unavailable("a read was not answered");
-        let request = self.request(ReadReq { options: Some(options) });
-        let codec = ProstCodec::<ReadReq, ReadResp>::default();
-        let mut grpc = Grpc::new(node.channel.clone()).max_decoding_message_size(MESSAGE_SIZE_MAX);
-        let call = async {
-            grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-            grpc.server_streaming(request, PathAndQuery::from_static(READ), codec).await
-        };
-        let mut found = timeout(CALL_TIME_MAX, call).await.map_err(silent)??.into_inner();
+        let is_filtered = options.filter.is_some();
+        let begun = self.begin_read(node, options);
+        let mut found = self.hear(node, is_filtered, begun).await?;
         let mut events = Vec::new();
-        while let Some(message) =
-            timeout(CALL_TIME_MAX, found.message()).await.map_err(silent)??
-        {
+        while let Some(message) = self.hear(node, is_filtered, found.message()).await? {
             if message.no_stream.is_some() {
                 return Ok(None);
             }
@@ -274,17 +317,20 @@ impl Nodes {
         }
     }
 
-    /// Deletes a stream, so that it can be written again or `for_ever`. Errors: see `Status`.
+    /// Deletes a stream. Errors: see `Status`.
     pub(super) async fn delete(
         &self,
         node: &Node,
         stream: &str,
-        for_ever: bool,
+        deletion: Deletion,
     ) -> Result<(), Status> {
-        let name = Bytes::copy_from_slice(stream.as_bytes());
-        let options = DeleteOptions { stream: Some(StreamName { name }), any: Some(Empty {}) };
-        let request = self.request(DeleteReq { options: Some(options) });
-        let path = if for_ever { TOMBSTONE } else { DELETE };
+        let (path, revision, any) = match deletion {
+            Deletion::ForEver => (TOMBSTONE, None, Some(Empty {})),
+            Deletion::At(revision) => (DELETE, Some(revision), None),
+        };
+        let stream = Some(queries::name(stream));
+        let request =
+            self.request(DeleteReq { options: Some(DeleteOptions { stream, revision, any }) });
         let codec = ProstCodec::<DeleteReq, DeleteResp>::default();
         let mut grpc = Grpc::new(node.channel.clone());
         let call = async {
@@ -342,6 +388,10 @@ impl Nodes {
             lock(&waiting).clear();
         }
     }
+}
+
+fn silent() -> Status {
+    Status::unavailable("a read was not answered")
 }
 
 /// Who leads, as a node says that does not.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::super::LogError;
 use super::appends::{self, Settled};
-use super::node::Nodes;
+use super::node::{Deletion, Nodes};
 use super::reads::{self, Stream};
 use super::wire::Proposed;
 use super::{blobs, record};
@@ -105,10 +105,10 @@ impl Purges {
             let name = format!("{before}{stream}");
             if let Stream::Events(events) = reads::forwards(nodes, &name, 0, u64::MAX).await? {
                 for id in events.iter().filter_map(record::body_of) {
-                    super::delete(nodes, &blobs::stream(nodes, &id), true).await?;
+                    super::delete(nodes, &blobs::stream(nodes, &id), Deletion::ForEver).await?;
                 }
             }
-            super::delete(nodes, &name, true).await?;
+            super::delete(nodes, &name, Deletion::ForEver).await?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tonic::{Code, Status};
 use uuid::Uuid;
 
@@ -12,8 +13,8 @@ use super::queries::{BACKWARDS, filtered, last_options, name, plain};
 pub(super) use super::queries::{Enough, Found, WINDOW_EVENTS, Wanted};
 use super::wire::{Empty, InAll, InStream, Place, ReadOptions};
 
-/// How often a read is tried at nodes that lead and fail.
-const TRIES: u32 = 10;
+/// How long a read goes from node to node before it is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The pause between two of them.
 const AGAIN_PAUSE: Duration = Duration::from_millis(100);
 
@@ -99,16 +100,16 @@ pub(super) async fn last_of_all(
 }
 
 async fn stream_read(nodes: &Nodes, options: ReadOptions) -> Result<Stream, LogError> {
-    for _ in 0..TRIES {
-        let node = nodes.leader().await;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let node = nodes.leader_by(end).await?;
         match nodes.read(&node, options.clone(), &|_| false).await {
             Ok(Some(events)) => return Ok(Stream::Events(events)),
             Ok(None) => return Ok(Stream::None),
             Err(status) if is(&status, "stream-deleted") => return Ok(Stream::Gone),
-            Err(status) => failed(nodes, &node, &status).await?,
+            Err(status) => failed(nodes, &node, &status, end).await?,
         }
     }
-    Err(LogError::Unavailable("a stream could not be read".to_owned()))
 }
 
 async fn all_read(
@@ -116,17 +117,17 @@ async fn all_read(
     options: ReadOptions,
     enough: Enough<'_>,
 ) -> Result<All, LogError> {
-    for _ in 0..TRIES {
-        let node = nodes.leader().await;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let node = nodes.leader_by(end).await?;
         match nodes.read(&node, options.clone(), enough).await {
             Ok(events) => return Ok(All::Events(events.unwrap_or_default())),
             Err(status) if status.message().contains("InvalidPosition") => {
                 return Ok(All::NoPlace);
             }
-            Err(status) => failed(nodes, &node, &status).await?,
+            Err(status) => failed(nodes, &node, &status, end).await?,
         }
     }
-    Err(LogError::Unavailable("the log could not be read".to_owned()))
 }
 
 /// Whether a status is of a kind that the server names.
@@ -134,12 +135,20 @@ pub(super) fn is(status: &Status, exception: &str) -> bool {
     status.metadata().get("exception").is_some_and(|found| found == exception)
 }
 
-/// Leaves a node that failed. Errors: where no node would do otherwise.
-async fn failed(nodes: &Nodes, node: &Arc<Node>, status: &Status) -> Result<(), LogError> {
+/// Leaves a node that failed. Errors: where no node would do otherwise, or it is too late.
+async fn failed(
+    nodes: &Nodes,
+    node: &Arc<Node>,
+    status: &Status,
+    end: Instant,
+) -> Result<(), LogError> {
     if matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated) {
         return Err(LogError::Unavailable("the server lets nobody of ours read".to_owned()));
     }
     nodes.lost(node, status.message()).await;
+    if Instant::now() > end {
+        return Err(LogError::Unavailable("the log could not be read".to_owned()));
+    }
     tokio::time::sleep(AGAIN_PAUSE).await;
     Ok(())
 }

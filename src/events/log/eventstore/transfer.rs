@@ -2,19 +2,24 @@
 //! cannot be taken back, so a copy that broke off is gone on with; until it is whole, nobody opens it.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+use uuid::Uuid;
 
 use super::super::ledger::StoredKey;
 use super::super::transfer::{Row, Sender, Step, Steps};
 use super::super::{BLOB_PART_MAX_BYTES, BlobId, Filter, LogError, OwnedLog, Reseal, chain};
 use super::appends::{self, APPEND_SIZE_MAX, Settled};
 use super::names::Names;
+use super::node::Deletion;
 use super::places::COPIED_PER_MARK;
 use super::reads::{self, Wanted};
 use super::{Address, EventstoreLog, Inner, Purpose, blobs, keys, record};
+use crate::clock::{Clock, SystemClock};
 use crate::events::{RecordedEvent, StreamId};
 
-/// Who holds a log that is being copied to.
+/// As what a process holds a log that it copies to, with an id of its own: of two that copy to one
+/// place, one is refused.
 const HOLDER: &str = "hearth log copy";
 /// How many events are read at a time.
 const PAGE: usize = 1_000;
@@ -50,7 +55,8 @@ pub(in crate::events::log) fn dump(
 
 /// Makes what is there the log, step by step.
 pub(in crate::events::log) fn load(address: &Address, steps: &Steps) -> Result<(), String> {
-    let holder = Some(HOLDER.to_owned());
+    static PROCESS: LazyLock<Uuid> = LazyLock::new(|| SystemClock.fresh_id());
+    let holder = Some(format!("{HOLDER} ({})", *PROCESS));
     let log = open(address, Purpose { writes: true, holder, copies: true })?;
     let loaded = log.inner.runtime.block_on(Loading::new(&log.inner).follow(steps));
     log.close();
@@ -220,7 +226,7 @@ impl<'a> Loading<'a> {
         let nodes = &self.log.nodes;
         match step {
             Step::Take(Row::BlobPart { id, part: 0, .. }) => {
-                super::delete(nodes, &blobs::stream(nodes, &BlobId(id)), false).await
+                blobs::delete(nodes, &BlobId(id)).await
             }
             // The other parts go with the first, and a key makes way for the one that comes.
             Step::Take(Row::BlobPart { .. } | Row::Key { .. }) => Ok(()),
@@ -234,7 +240,7 @@ impl<'a> Loading<'a> {
                 }
             }
             Step::Put(Row::Key { scope, sealed: None }) => {
-                super::delete(nodes, &keys::stream(nodes, &scope), true).await
+                super::delete(nodes, &keys::stream(nodes, &scope), Deletion::ForEver).await
             }
             Step::Put(Row::Closed(stream)) => {
                 let stream = StreamId(stream.into());

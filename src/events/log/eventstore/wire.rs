@@ -161,6 +161,8 @@ pub(super) struct DeleteReq {
 pub(super) struct DeleteOptions {
     #[prost(message, optional, tag = "1")]
     pub(super) stream: Option<StreamName>,
+    #[prost(uint64, optional, tag = "2")]
+    pub(super) revision: Option<u64>,
     #[prost(message, optional, tag = "4")]
     pub(super) any: Option<Empty>,
 }

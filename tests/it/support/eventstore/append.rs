@@ -241,26 +241,42 @@ impl Cluster {
     }
 
     /// A deletion of either kind.
-    pub(super) fn delete_call(&self, options: &Value, for_ever: bool) -> Result<Value, Status> {
+    pub(super) async fn delete_call(
+        self: &Arc<Self>,
+        options: &Value,
+        for_ever: bool,
+    ) -> Result<Value, Status> {
         let stream = stream_name(options);
         let expected = Expected::of(options);
         if !self.may_write() {
             return Err(Status::permission_denied("Access Denied."));
         }
+        let lost = self.lock().faults.lost_deletion.take();
+        let Some((done, failed)) = lost else { return self.delete(&stream, expected, for_ever) };
+        let cluster = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(done).await;
+            cluster.delete(&stream, expected, for_ever)
+        });
+        tokio::time::sleep(failed).await;
+        Err(Status::unavailable("Server Is Not Ready"))
+    }
+
+    fn delete(&self, stream: &str, expected: Expected, for_ever: bool) -> Result<Value, Status> {
         let mut done = Err(No::Buried);
         self.change(|state| {
             done = match for_ever {
-                true => state.store.bury(&stream, expected),
-                false => state.store.delete(&stream, expected),
+                true => state.store.bury(stream, expected),
+                false => state.store.delete(stream, expected),
             };
         });
         match done {
             Ok(position) => Ok(json!({ "position": place(position) })),
             Err(No::Wrong(actual)) => Err(with_trailers(
-                Status::new(Code::FailedPrecondition, Store::refusal(&stream, expected, actual)),
-                Store::refusal_trailers(&stream, expected, actual),
+                Status::new(Code::FailedPrecondition, Store::refusal(stream, expected, actual)),
+                Store::refusal_trailers(stream, expected, actual),
             )),
-            Err(No::Buried | No::TooBig) => Err(buried(&stream)),
+            Err(No::Buried | No::TooBig) => Err(buried(stream)),
         }
     }
 }

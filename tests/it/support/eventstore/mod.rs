@@ -61,6 +61,10 @@ struct Faults {
     hidden_from: Option<usize>,
     /// So many reads of streams fail.
     failing_reads: usize,
+    /// After how long the next deletion is done, and after how long it fails.
+    lost_deletion: Option<(Duration, Duration)>,
+    /// For how long a read of the whole log with a filter says nothing.
+    slow_walks: Duration,
 }
 
 /// The running server; it stops when this goes.
@@ -230,6 +234,17 @@ impl StandIn {
     /// The next so many reads of streams fail.
     pub(crate) fn fail_reads(&self, reads: usize) {
         self.cluster.change(|state| state.faults.failing_reads = reads);
+    }
+
+    /// Nobody hears that the next deletion is done after a while: it fails after another.
+    pub(crate) fn lose_deletion(&self, done: Duration, failed: Duration) {
+        self.cluster.change(|state| state.faults.lost_deletion = Some((done, failed)));
+    }
+
+    /// From now on reads of the whole log with a filter say nothing for so long, as where much is
+    /// passed over.
+    pub(crate) fn walk_slowly(&self, time: Duration) {
+        self.cluster.change(|state| state.faults.slow_walks = time);
     }
 
     /// How many reads were asked for so far; subscriptions are none.

@@ -150,6 +150,10 @@ impl Calls {
                             leads(&cluster, node)?;
                         }
                         let found = cluster.read(&options)?;
+                        if options.get("filter").is_some() {
+                            let silent = cluster.lock().faults.slow_walks;
+                            tokio::time::sleep(silent).await;
+                        }
                         tokio::spawn(async move {
                             for message in found {
                                 if messages.send(Ok(message)).await.is_err() {
@@ -167,7 +171,7 @@ impl Calls {
                 let delete = Call(move |request: Request<Value>| async move {
                     may?;
                     let options = &request.into_inner()["options"];
-                    cluster.delete_call(options, for_ever).map(Response::new)
+                    cluster.delete_call(options, for_ever).await.map(Response::new)
                 });
                 grpc("DeleteReq", "DeleteResp").unary(delete, request).await
             }
