@@ -80,6 +80,12 @@ impl Database {
         Address::parse(&self.url()).unwrap()
     }
 
+    /// By its first server alone.
+    pub(crate) fn url_of_the_first(&self) -> String {
+        let (login, hosts) = self.server.rsplit_once('@').unwrap();
+        format!("{login}@{}/{}", hosts.split(',').next().unwrap(), self.name)
+    }
+
     /// The same, its last server first.
     pub(crate) fn address_of_the_last(&self) -> Address {
         let (login, hosts) = self.server.rsplit_once('@').unwrap();

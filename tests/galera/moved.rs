@@ -21,8 +21,15 @@ async fn a_log_moves_to_a_database_and_back_and_is_the_same() {
     for count in 0..3_000 {
         head = append(&log, &stream("a"), head, number(count)).await.head;
     }
-    append(&log, &stream("gone"), Head::default(), number(0)).await;
+    // More of each kind than is read at a time.
+    let mut gone = Head::default();
+    for count in 0..2_100 {
+        gone = append(&log, &stream("gone"), gone, number(count)).await.head;
+    }
     log.put_blob(&vec![7; 1_200_000]);
+    for count in 0..40 {
+        log.put_blob(&[count]);
+    }
     log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
     log.key("stack-b", &|| vec![4]).unwrap();
     log.destroy_key("stack-b").await.unwrap();
@@ -147,4 +154,40 @@ async fn a_log_that_is_written_meanwhile_is_copied_as_it_stood_at_one_moment() {
     let copied = copying.await.unwrap().unwrap();
     assert!(0 < copied && copied < appended.head.next, "{copied} of {}", appended.head.next);
     assert_eq!(audit(&to, None, &[]).unwrap().problems, [] as [String; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_stops_where_another_one_has_taken_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let log = SqliteLog::open(&path).unwrap();
+    let mut last = append(&log, &stream("a"), Head::default(), number(0)).await;
+    for count in 1..1_500 {
+        last = append(&log, &stream("a"), last.head, number(count)).await;
+    }
+    log.durable(last.position).await.unwrap();
+    drop(log);
+
+    let database = Database::fresh();
+    drop(MariadbLog::open(&database.address(), "a test", None).unwrap());
+    // As one that broke off has left it; the other one comes with the first group of this one.
+    let holder = "a copy that is not whole; copying again goes over it";
+    database.run(&format!("UPDATE sequencer SET holder = '{holder}', seen = '9999-01-01'"));
+    database.run(
+        "CREATE TRIGGER other AFTER INSERT ON events FOR EACH ROW \
+         UPDATE sequencer SET epoch = epoch + (NEW.position = 1)",
+    );
+    let (file, there) = (Side::File(path), Side::Database(database.address()));
+    let stopped = transfer(&file, &there).unwrap_err();
+    assert!(stopped.ends_with("another process has taken it over"), "{stopped}");
+    // Nobody takes for a log what is there.
+    let unread = MariadbLog::open_read_only(&database.address()).err().unwrap().to_string();
+    assert!(unread.contains(holder), "{unread}");
+    let uncopied = transfer(&there, &Side::File(folder.path().join("back.db"))).unwrap_err();
+    assert!(uncopied.contains(holder), "{uncopied}");
+    assert!(MariadbLog::open(&database.address(), "a test", None).is_err());
+    database.run("DROP TRIGGER other");
+    assert_eq!(transfer(&file, &there), Ok(1_500));
+    let log = MariadbLog::open_read_only(&database.address()).unwrap();
+    assert_eq!(log.durable_position(), last.position);
 }

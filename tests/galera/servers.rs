@@ -138,3 +138,23 @@ async fn who_is_cut_off_contended_with_and_kept_waiting_writes_all_of_it_once() 
     let elsewhere = MariadbLog::open_read_only(&database.address_of_the_last()).unwrap();
     assert_eq!((events(&elsewhere).await, head.next), (60, 60));
 }
+
+#[ignore = "holds up the first server that HEARTH_TEST_MARIADB names, which others would notice"]
+#[test]
+fn a_group_that_is_refused_is_not_lost_while_a_commit_of_it_may_come_still() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let database = Database::fresh();
+    let log = open(&database.url_of_the_first());
+    let head = runtime.block_on(write(&log, Head::default()));
+    let stage = "BACKUP STAGE START; BACKUP STAGE BLOCK_COMMIT";
+    let commits = database.tell(0, stage, "BACKUP STAGE END");
+    // Whoever connects from now on is refused what waits for the commit.
+    let (set, undo) = ("SET GLOBAL max_statement_time = 1", "SET GLOBAL max_statement_time = 0");
+    let impatient = database.tell(0, set, undo);
+    let appended = runtime.block_on(append(&log, &stream("a"), head, number(head.next)));
+    std::thread::sleep(Duration::from_secs(8));
+    drop((impatient, commits));
+    runtime.block_on(log.durable(appended.position)).unwrap();
+    let head = runtime.block_on(write(&log, appended.head));
+    assert_eq!((runtime.block_on(events(&log)), head.next), (3, 3));
+}

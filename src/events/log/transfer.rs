@@ -179,14 +179,15 @@ fn write(to: &Side, steps: Steps, catches_up: bool) -> Result<(), String> {
     writing.join().map_err(|_| "the copy ended in a panic".to_owned())?
 }
 
-/// All rows of a place; `copies` says that it may be a copy that broke off and cannot be taken away.
+/// All rows of a place; `copies` says that it may be a copy that is not whole: one that broke off and
+/// cannot be taken away, or one that is brought up to date meanwhile.
 fn rows(from: &Side, copies: bool) -> Result<Rows, String> {
     let (sender, rows) = sync_channel(ROWS_WAITING);
     let from = from.clone();
     spawn(move || {
         let read = match &from {
             Side::File(path) => sqlite::dump(path, &sender),
-            Side::Database(address) => mariadb::dump(address, &sender),
+            Side::Database(address) => mariadb::dump(address, copies, &sender),
             Side::Events(address) => eventstore::dump(address, copies, &sender),
         };
         if let Err(reason) = read {

@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use super::super::checkpoint::{Checkpoint, ReadCheckpoint};
 use super::batch::Batch;
 use super::session::{Failure, Session};
 
@@ -12,6 +11,9 @@ use super::session::{Failure, Session};
 pub(super) const RENEWED_AFTER: Duration = Duration::from_secs(3);
 /// After how long a holder that said nothing is taken for dead.
 const OLD_AFTER: Duration = Duration::from_secs(15);
+
+/// How the name begins of whoever holds a log that is being copied: nobody opens it before it is whole.
+pub(super) const COPY: &str = "a copy that is not whole; copying again goes over it";
 
 /// What the holder knows of the sequencer's row.
 #[derive(Clone, Debug)]
@@ -21,8 +23,8 @@ pub(super) struct Claim {
     pub(super) turn: u64,
 }
 
-/// Takes the log for a holder, who is known by a name of its own: one that was killed takes its
-/// log again at once. `Err` in the result: who holds it.
+/// Takes the log for a holder, who is known by a name that no other living process has: one that was
+/// killed takes its log again at once. `Err` in the result: who holds it.
 pub(super) async fn take(
     session: &mut Session,
     holder: &str,
@@ -59,6 +61,16 @@ pub(super) async fn take_turn(
     Ok(session.change(sql, values).await? == 1)
 }
 
+/// Moves the epoch: nothing that this holder has under way is written after that. False where the
+/// turn is not the one that is known, or the log another's.
+pub(super) async fn move_epoch(session: &mut Session, claim: &mut Claim) -> Result<bool, Failure> {
+    let sql = "UPDATE sequencer SET epoch = epoch + 1, seen = UTC_TIMESTAMP(6) \
+               WHERE id = 0 AND epoch = ? AND turn = ?";
+    let is_moved = session.change(sql, (claim.epoch, claim.turn)).await? == 1;
+    claim.epoch += u64::from(is_moved);
+    Ok(is_moved)
+}
+
 /// Says that the holder is there still; false where it is the holder no more.
 pub(super) async fn renew(session: &mut Session, claim: &Claim) -> Result<bool, Failure> {
     let sql = "UPDATE sequencer SET seen = UTC_TIMESTAMP(6) WHERE id = 0 AND epoch = ?";
@@ -72,18 +84,22 @@ pub(super) async fn give_up(session: &mut Session, claim: &Claim) -> Result<(), 
     Ok(())
 }
 
+/// Whether a holder is a copy.
+pub(super) fn is_copy(holder: &[u8]) -> bool {
+    holder.starts_with(COPY.as_bytes())
+}
+
+/// The copy that holds the log and is not whole.
+pub(super) async fn copy(session: &mut Session) -> Result<Option<String>, Failure> {
+    let sql = "SELECT holder FROM sequencer WHERE id = 0";
+    let holder: Option<Vec<u8>> = session.ask_one(sql, ()).await?;
+    let copy = holder.filter(|holder| is_copy(holder));
+    Ok(copy.map(|holder| String::from_utf8_lossy(&holder).into_owned()))
+}
+
 /// The checkpoint at the end, as it is stored.
 pub(super) async fn head(session: &mut Session) -> Result<Option<String>, Failure> {
     let sql = "SELECT checkpoint FROM sequencer WHERE id = 0";
     let head: Option<Option<Vec<u8>>> = session.ask_one(sql, ()).await?;
     Ok(head.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
-}
-
-/// The checkpoint at the end, read. Errors: `Refused` where it is none.
-pub(super) async fn end(session: &mut Session) -> Result<Checkpoint, Failure> {
-    let head = head(session).await?;
-    match head.and_then(|text| ReadCheckpoint::parse(&text).ok()) {
-        Some(read) => Ok(read.checkpoint),
-        None => Err(Failure::Refused("the checkpoint at its end is damaged".to_owned())),
-    }
 }

@@ -99,7 +99,7 @@ impl MariadbLog {
                 address: address.to_string(),
                 reason: error.to_string(),
             })?;
-            runtime.block_on(open::check(&address, &mut Line::new(address.clone())))
+            runtime.block_on(open::check(&address, &mut Line::new(address.clone()), false))
         };
         let gone = || OpenError::Log(LogError::Unavailable("the reader ended".to_owned()));
         // On a thread of its own, for the caller may be within a runtime.

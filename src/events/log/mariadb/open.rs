@@ -57,14 +57,25 @@ pub(super) async fn take(
     .await?
 }
 
-/// The format of a log that this version can read.
-pub(super) async fn check(address: &Address, line: &mut Line) -> Result<i64, OpenError> {
-    let found = with_patience(address, line, schema::format).await?;
+/// The format of a log that this version can read; `copies` says that a copy that is not whole is
+/// one, too.
+pub(super) async fn check(
+    address: &Address,
+    line: &mut Line,
+    copies: bool,
+) -> Result<i64, OpenError> {
+    let (found, copy) = with_patience(address, line, async |session| {
+        let found = schema::format(session).await?;
+        let is_looked_at = !copies && (1..=schema::FORMAT).contains(&found);
+        Ok((found, if is_looked_at { claim::copy(session).await? } else { None }))
+    })
+    .await?;
     let address = address.to_string();
-    match found {
-        0 => Err(OpenError::Server { address, reason: "there is no log in it".to_owned() }),
-        found if found > schema::FORMAT => Err(OpenError::NewerTables { address, found }),
-        found => Ok(found as i64),
+    match (found, copy) {
+        (0, _) => Err(OpenError::Server { address, reason: "there is no log in it".to_owned() }),
+        (found, _) if found > schema::FORMAT => Err(OpenError::NewerTables { address, found }),
+        (_, Some(holder)) => Err(OpenError::Held { address, holder }),
+        (found, None) => Ok(found as i64),
     }
 }
 
@@ -146,6 +157,7 @@ async fn number(session: &mut Session, sql: &str) -> Result<u64, Failure> {
 
 /// Makes the checkpoint of what there is, from the first event on.
 async fn walk(session: &mut Session) -> Result<Checkpoint, Failure> {
+    session.be_patient();
     let mut end = Checkpoint::default();
     let notes: Vec<(u64, u8, Vec<u8>, Vec<u8>)> = session
         .ask("SELECT after_position, kind, name, hash FROM notes ORDER BY number", ())

@@ -148,6 +148,11 @@ impl Session {
         self.looks = if self.is_of_cluster { look_max(tries) } else { self.changes };
     }
 
+    /// Gives each statement the longest time from now on, for one that goes over much.
+    pub(super) fn be_patient(&mut self) {
+        (self.looks, self.changes) = (TIMER_MAX, TIMER_MAX);
+    }
+
     /// For one who alone writes: has the server come to all that was acknowledged, once. What is
     /// written after that is written here, so that later looks need not wait for the others.
     pub(super) async fn catch_up(&mut self) -> Result<(), Failure> {

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use mysql_async::Value;
 use mysql_async::prelude::FromRow;
+use mysql_async::{Params, Value};
 
 use super::super::transfer::{Row, Sender, Step, Steps};
 use super::address::Address;
+use super::claim::{self, COPY, is_copy};
 use super::rows::{COLUMNS, EventRow, bytes, hash, insert, values_of};
 use super::session::{Failure, Line, Session};
-use super::{claim, open, runtime, schema};
+use super::{open, runtime, schema};
+use crate::clock::{Clock, SystemClock};
 
-/// Who holds a log that is being copied: nobody opens it before it is whole.
-const HOLDER: &str = "a copy that is not whole; copying again goes over it";
 /// Long after anybody who looks.
 const FOR_EVER: &str = "9999-01-01";
 /// How many rows are read at a time, and bodies, which are large.
@@ -24,12 +24,17 @@ const GROUP: usize = 1_000;
 const TABLES: [&str; 7] =
     ["events", "purged", "notes", "checkpoints", "closed", "blobs", "scope_keys"];
 
-/// Sends all rows of a database, which others may be writing. The error is a whole sentence.
-pub(in crate::events::log) fn dump(address: &Address, to: &Sender) -> Result<(), String> {
+/// Sends all rows of a database, which others may be writing; `copies` says that it may be a copy that
+/// is not whole. The error is a whole sentence.
+pub(in crate::events::log) fn dump(
+    address: &Address,
+    copies: bool,
+    to: &Sender,
+) -> Result<(), String> {
     let runtime = runtime().map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let mut line = Line::new(Arc::new(address.clone()));
-        open::check(address, &mut line).await.map_err(|error| error.to_string())?;
+        open::check(address, &mut line, copies).await.map_err(|error| error.to_string())?;
         let dumped = match line.session().await {
             Ok(session) => dump_rows(session, to).await,
             Err(failure) => Err(failure),
@@ -39,7 +44,8 @@ pub(in crate::events::log) fn dump(address: &Address, to: &Sender) -> Result<(),
 }
 
 async fn dump_rows(session: &mut Session, to: &Sender) -> Result<(), Failure> {
-    // One moment for all of it.
+    // One moment for all of it, in which nothing can be asked again.
+    session.be_patient();
     session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
     session.run("START TRANSACTION WITH CONSISTENT SNAPSHOT").await?;
     let mut next = 1;
@@ -57,56 +63,75 @@ async fn dump_rows(session: &mut Session, to: &Sender) -> Result<(), Failure> {
             break;
         }
     }
-    let sql = "SELECT position, stream, hash FROM purged ORDER BY position";
-    pages(session, sql, PAGE, |(position, stream, found): (u64, Vec<u8>, Vec<u8>)| {
+    let sql = "SELECT position, stream, hash FROM purged WHERE position > ? ORDER BY position";
+    pages(session, sql, PAGE, (0_u64,), |(position, stream, found): (u64, Vec<u8>, Vec<u8>)| {
         let hash = hash(&found).unwrap_or_default();
-        send(to, Row::Purged { position, stream: text(stream), hash })
+        send(to, Row::Purged { position, stream: text(stream), hash })?;
+        Ok((position,))
     })
     .await?;
-    let sql = "SELECT number, after_position, kind, name, hash FROM notes ORDER BY number";
-    pages(session, sql, PAGE, |row: (u64, u64, u8, Vec<u8>, Vec<u8>)| {
+    let sql = "SELECT number, after_position, kind, name, hash FROM notes WHERE number > ? \
+               ORDER BY number";
+    pages(session, sql, PAGE, (0_u64,), |row: (u64, u64, u8, Vec<u8>, Vec<u8>)| {
         let (number, after, kind, name, hash) = row;
-        send(to, Row::Note { number, after, kind, name: text(name), hash })
+        send(to, Row::Note { number, after, kind, name: text(name), hash })?;
+        Ok((number,))
     })
     .await?;
-    let sql = "SELECT position, notes, checkpoint FROM checkpoints ORDER BY position, notes";
-    pages(session, sql, PAGE, |(position, notes, found): (u64, u64, Vec<u8>)| {
-        send(to, Row::Checkpoint { position, notes, text: text(found) })
+    // By the first column first, which the server looks up at once.
+    let sql = "SELECT position, notes, checkpoint FROM checkpoints \
+               WHERE position >= ? AND (position > ? OR notes > ?) ORDER BY position, notes";
+    pages(session, sql, PAGE, (0_u64, 0_u64, 0_u64), |(position, notes, found)| {
+        let found: Vec<u8> = found;
+        send(to, Row::Checkpoint { position, notes, text: text(found) })?;
+        Ok((position, position, notes))
     })
     .await?;
-    let sql = "SELECT id, part, content FROM blobs ORDER BY id, part";
-    pages(session, sql, BLOB_PAGE, |(id, part, content): (Vec<u8>, u32, Vec<u8>)| {
-        send(to, Row::BlobPart { id: text(id), part, content })
+    let sql = "SELECT id, part, content FROM blobs \
+               WHERE id >= ? AND (id > ? OR part > ?) ORDER BY id, part";
+    let none = Vec::new;
+    pages(session, sql, BLOB_PAGE, (none(), none(), 0_u32), |(id, part, content)| {
+        let id: Vec<u8> = id;
+        send(to, Row::BlobPart { id: text(id.clone()), part, content })?;
+        Ok((id.clone(), id, part))
     })
     .await?;
-    let sql = "SELECT scope, sealed FROM scope_keys ORDER BY scope";
-    pages(session, sql, PAGE, |(scope, sealed): (Vec<u8>, Option<Vec<u8>>)| {
-        send(to, Row::Key { scope: text(scope), sealed })
+    let sql = "SELECT scope, sealed FROM scope_keys WHERE scope > ? ORDER BY scope";
+    pages(session, sql, PAGE, (none(),), |(scope, sealed)| {
+        let scope: Vec<u8> = scope;
+        send(to, Row::Key { scope: text(scope.clone()), sealed })?;
+        Ok((scope,))
     })
     .await?;
-    let sql = "SELECT stream FROM closed ORDER BY stream";
-    pages(session, sql, PAGE, |stream: Vec<u8>| send(to, Row::Closed(text(stream)))).await?;
+    let sql = "SELECT stream FROM closed WHERE stream > ? ORDER BY stream";
+    pages(session, sql, PAGE, (none(),), |stream: Vec<u8>| {
+        send(to, Row::Closed(text(stream.clone())))?;
+        Ok((stream,))
+    })
+    .await?;
     let checkpoint = claim::head(session).await?.unwrap_or_default();
     session.run("COMMIT").await?;
     send(to, Row::End { next, checkpoint })
 }
 
-/// All rows of a table, some at a time.
-async fn pages<R: FromRow + Send + 'static>(
+/// All rows of a table, some at a time: those after a key, which each of them tells in its turn.
+async fn pages<R: FromRow + Send + 'static, K: Into<Params> + Clone + Send>(
     session: &mut Session,
     sql: &str,
     size: u64,
-    each: impl Fn(R) -> Result<(), Failure>,
+    mut after: K,
+    each: impl Fn(R) -> Result<K, Failure>,
 ) -> Result<(), Failure> {
-    let mut from = 0;
+    let sql = format!("{sql} LIMIT {size}");
     loop {
-        let page: Vec<R> = session.ask(&format!("{sql} LIMIT {size} OFFSET {from}"), ()).await?;
-        let count = page.len() as u64;
-        page.into_iter().try_for_each(&each)?;
-        if count < size {
+        let page: Vec<R> = session.ask(&sql, after.clone()).await?;
+        let is_last = (page.len() as u64) < size;
+        for row in page {
+            after = each(row)?;
+        }
+        if is_last {
             return Ok(());
         }
-        from += count;
     }
 }
 
@@ -131,7 +156,7 @@ pub(in crate::events::log) fn has_log(address: &Address) -> Result<bool, String>
             }
             let sql = "SELECT turn, holder FROM sequencer WHERE id = 0";
             let found: Option<(u64, Vec<u8>)> = session.ask_one(sql, ()).await?;
-            Ok(found.is_some_and(|(turn, holder)| turn > 0 && holder != HOLDER.as_bytes()))
+            Ok(found.is_some_and(|(turn, holder)| turn > 0 && !is_copy(&holder)))
         });
         found.map_err(|failure: Failure| format!("{address}: {}", failure.reason()))
     };
@@ -160,63 +185,81 @@ async fn follow(session: &mut Session, steps: Steps, catches_up: bool) -> Result
         return Err(Failure::Refused("its tables are of a newer version".to_owned()));
     }
     schema::migrate(session, format).await?;
-    match catches_up {
+    let epoch = match catches_up {
         false => claim(session).await?,
         true => claim_again(session).await?,
-    }
+    };
     let mut group = Vec::new();
     for step in steps {
         match step.map_err(Failure::Refused)? {
             Step::Put(Row::End { next, checkpoint }) => {
-                write(session, std::mem::take(&mut group)).await?;
+                write(session, epoch, std::mem::take(&mut group)).await?;
                 let sql = "UPDATE sequencer SET next = ?, turn = turn + 1, epoch = epoch + 1, \
                            holder = '', checkpoint = ?, seen = UTC_TIMESTAMP(6) \
-                           WHERE id = 0 AND holder = ?";
-                session.change(sql, (next, checkpoint, HOLDER)).await?;
-                return Ok(());
+                           WHERE id = 0 AND epoch = ?";
+                return held(session.change(sql, (next, checkpoint, epoch)).await?);
             }
             step => group.push(step),
         }
         if group.len() >= GROUP {
-            write(session, std::mem::take(&mut group)).await?;
+            write(session, epoch, std::mem::take(&mut group)).await?;
         }
     }
     Err(Failure::Refused("the log broke off".to_owned()))
 }
 
-/// Takes a database without a log, or goes over what a copy that broke off has left.
-async fn claim(session: &mut Session) -> Result<(), Failure> {
-    let sql = "SELECT turn, holder FROM sequencer WHERE id = 0";
-    let found: Option<(u64, Vec<u8>)> = session.ask_one(sql, ()).await?;
-    match found {
-        Some((_, holder)) if holder == HOLDER.as_bytes() => {
-            for table in TABLES {
-                session.run(&format!("TRUNCATE TABLE {table}")).await?;
-            }
-            Ok(())
+/// Takes a database without a log, or goes over what a copy that broke off has left. The epoch of
+/// this copy, in which no other one writes.
+async fn claim(session: &mut Session) -> Result<u64, Failure> {
+    let sql = "SELECT turn, epoch, holder FROM sequencer WHERE id = 0";
+    let found: Option<(u64, u64, Vec<u8>)> = session.ask_one(sql, ()).await?;
+    let (epoch, is_over_another) = match found {
+        Some((_, epoch, holder)) if is_copy(&holder) => (epoch, true),
+        Some((0, epoch, holder)) if holder.is_empty() => (epoch, false),
+        _ => return Err(Failure::Refused("there is a log in it already".to_owned())),
+    };
+    let sql = "UPDATE sequencer SET epoch = epoch + 1, holder = ?, seen = ? \
+               WHERE id = 0 AND epoch = ?";
+    held(session.change(sql, (holder(), FOR_EVER, epoch)).await?)?;
+    if is_over_another {
+        for table in TABLES {
+            session.run(&format!("TRUNCATE TABLE {table}")).await?;
         }
-        Some((0, holder)) if holder.is_empty() => {
-            let sql = "UPDATE sequencer SET epoch = epoch + 1, holder = ?, seen = ? \
-                       WHERE id = 0 AND turn = 0 AND holder = ''";
-            match session.change(sql, (HOLDER, FOR_EVER)).await? {
-                1 => Ok(()),
-                _ => Err(Failure::Refused("somebody else has taken it".to_owned())),
-            }
-        }
-        _ => Err(Failure::Refused("there is a log in it already".to_owned())),
     }
+    Ok(epoch + 1)
 }
 
 /// Takes a copy that is whole, and that nobody writes.
-async fn claim_again(session: &mut Session) -> Result<(), Failure> {
-    let held = match claim::take(session, HOLDER).await? {
-        Ok(_) => session.change("UPDATE sequencer SET seen = ? WHERE id = 0", (FOR_EVER,)).await,
-        Err(holder) => Err(Failure::Refused(format!("{holder} writes it"))),
+async fn claim_again(session: &mut Session) -> Result<u64, Failure> {
+    let claim = match claim::take(session, &holder()).await? {
+        Ok(claim) => claim,
+        Err(holder) => return Err(Failure::Refused(format!("{holder} writes it"))),
     };
-    held.map(drop)
+    touch(session, claim.epoch).await?;
+    Ok(claim.epoch)
 }
 
-async fn write(session: &mut Session, group: Vec<Step>) -> Result<(), Failure> {
+/// The name of a copy that begins.
+fn holder() -> String {
+    format!("{COPY} ({})", SystemClock.fresh_id())
+}
+
+/// Whether the log is still this copy's, by how many rows of that were found.
+fn held(rows: u64) -> Result<(), Failure> {
+    match rows {
+        1 => Ok(()),
+        _ => Err(Failure::Refused("another process has taken it over".to_owned())),
+    }
+}
+
+/// Says that the copy is under way. Errors: the log is another's by now. The turn moves, so that the
+/// row is changed, and of two transactions that touch it a cluster refuses one.
+async fn touch(session: &mut Session, epoch: u64) -> Result<(), Failure> {
+    let sql = "UPDATE sequencer SET turn = turn + 1, seen = ? WHERE id = 0 AND epoch = ?";
+    held(session.change(sql, (FOR_EVER, epoch)).await?)
+}
+
+async fn write(session: &mut Session, epoch: u64, group: Vec<Step>) -> Result<(), Failure> {
     let mut gone = Vec::new();
     let mut tables: [(&str, Vec<Vec<Value>>); TABLES.len()] = TABLES.map(|name| (name, Vec::new()));
     let [events, purged, notes, checkpoints, closed, blobs, keys] = &mut tables;
@@ -249,6 +292,7 @@ async fn write(session: &mut Session, group: Vec<Step>) -> Result<(), Failure> {
         }
     }
     session.begin().await?;
+    touch(session, epoch).await?;
     for row in gone {
         take(session, row).await?;
     }

@@ -8,6 +8,9 @@
 //!            └─ connection lost, no answer ─▶ another server: is the turn ours? ─▶ written, or again
 //! ```
 //!
+//! A group that a server refuses after a COMMIT of it was not answered is lost only once the epoch
+//! was moved: until then that COMMIT may come still.
+//!
 //! Each transaction moves the sequencer's row from the turn that its writer knows to the next. So
 //! of two transactions with the same group one alone can be written, even where the first was
 //! under way still when the second began; and what another process writes shows at once.
@@ -59,15 +62,6 @@ enum Outcome {
     Fenced,
 }
 
-/// Whose turn it is.
-enum Turn {
-    /// The group is not there.
-    Before,
-    /// The group is there.
-    After,
-    Fenced,
-}
-
 impl Writer {
     /// Writes group after group until the log is closed.
     pub(super) fn run(mut self, ledger: &Arc<Ledger>) {
@@ -114,20 +108,20 @@ impl Writer {
     fn commit(&mut self, group: &[Work], ledger: &Arc<Ledger>) -> Outcome {
         let Self { runtime, line, claim, end, signer, .. } = self;
         let begun = Instant::now();
-        let (mut tries, mut is_in_doubt) = (0, false);
+        let (mut tries, mut sent) = (0, None);
         let outcome = runtime.block_on(async {
             loop {
                 let tried = match line.session().await {
                     Ok(session) => {
                         session.limit(tries);
                         let signer = signer.as_ref();
-                        attempt(session, claim, group, *end, signer, &mut is_in_doubt).await
+                        attempt(session, claim, group, *end, signer, &mut sent).await
                     }
                     Err(failure) => Err(failure),
                 };
                 let (reason, pause) = match tried {
                     Ok(outcome) => return outcome,
-                    Err(Failure::Refused(reason)) if !is_in_doubt => {
+                    Err(Failure::Refused(reason)) if sent.is_none() => {
                         line.drop_session();
                         return Outcome::Refused(reason);
                     }
@@ -201,14 +195,34 @@ fn tidies(work: &Work) -> bool {
     matches!(work, Work::Compact { .. } | Work::Settle(_))
 }
 
-/// One try. `is_in_doubt` says whether an earlier one may have written the group.
+/// One try. `sent` is what an earlier one may have written, whose COMMIT was not answered.
 async fn attempt(
     session: &mut Session,
     claim: &mut Claim,
     group: &[Work],
     end: Checkpoint,
     signer: Option<&SigningKey>,
-    is_in_doubt: &mut bool,
+    sent: &mut Option<Batch>,
+) -> Result<Outcome, Failure> {
+    match attempt_in_doubt(session, claim, group, end, signer, sent).await {
+        Err(Failure::Refused(reason)) if sent.is_some() => {
+            match claim::move_epoch(session, claim).await? {
+                true => Ok(Outcome::Refused(reason)),
+                false => Err(Failure::Again),
+            }
+        }
+        tried => tried,
+    }
+}
+
+/// The same, where what was sent before may come still although the server refuses this one.
+async fn attempt_in_doubt(
+    session: &mut Session,
+    claim: &mut Claim,
+    group: &[Work],
+    end: Checkpoint,
+    signer: Option<&SigningKey>,
+    sent: &mut Option<Batch>,
 ) -> Result<Outcome, Failure> {
     session.catch_up().await?;
     if group.iter().all(tidies) {
@@ -217,30 +231,26 @@ async fn attempt(
             false => Outcome::Fenced,
         });
     }
-    if *is_in_doubt {
-        match turn(session, claim).await? {
-            Turn::Before => *is_in_doubt = false,
-            Turn::Fenced => return Ok(Outcome::Fenced),
-            Turn::After => {
-                let end = claim::end(session).await?;
-                claim.turn += 1;
-                return Ok(Outcome::Written(end));
-            }
-        }
+    if sent.is_some()
+        && let Some(outcome) = look(session, claim, sent.as_ref()).await?
+    {
+        return Ok(outcome);
     }
     let batch = Batch::of(group, end, signer, session).await?;
-    match write(session, claim, &batch, is_in_doubt).await {
+    let mut is_in_doubt = false;
+    match write(session, claim, &batch, &mut is_in_doubt).await {
         Ok(true) => {
             claim.turn += 1;
             Ok(Outcome::Written(batch.end))
         }
-        Ok(false) => {
-            // The turn is another one: an earlier try was written after it was looked for, or
-            // another process writes.
-            *is_in_doubt = true;
-            Err(Failure::Again)
+        // An earlier try was written after it was looked for, or another process writes.
+        Ok(false) => look(session, claim, sent.as_ref()).await?.ok_or(Failure::Again),
+        Err(failure) => {
+            if is_in_doubt {
+                *sent = Some(batch);
+            }
+            Err(failure)
         }
-        Err(failure) => Err(failure),
     }
 }
 
@@ -282,14 +292,26 @@ pub(super) async fn write(
     }
 }
 
-async fn turn(session: &mut Session, claim: &Claim) -> Result<Turn, Failure> {
-    let sql = "SELECT turn, epoch FROM sequencer WHERE id = 0";
-    let row: Option<(u64, u64)> = session.ask_one(sql, ()).await?;
-    Ok(match row {
-        Some((turn, epoch)) if epoch == claim.epoch && turn == claim.turn => Turn::Before,
-        Some((turn, epoch)) if epoch == claim.epoch && turn == claim.turn + 1 => Turn::After,
-        _ => Turn::Fenced,
-    })
+/// What became of a group that was sent; `None` where it is not there.
+async fn look(
+    session: &mut Session,
+    claim: &mut Claim,
+    sent: Option<&Batch>,
+) -> Result<Option<Outcome>, Failure> {
+    let sql = "SELECT turn, epoch, checkpoint FROM sequencer WHERE id = 0";
+    let row: Option<(u64, u64, Option<Vec<u8>>)> = session.ask_one(sql, ()).await?;
+    let Some((turn, epoch, end)) = row else { return Ok(Some(Outcome::Fenced)) };
+    if (turn, epoch) == (claim.turn, claim.epoch) {
+        return Ok(None);
+    }
+    let there = sent.filter(|sent| end.as_deref() == Some(sent.checkpoint.as_bytes()));
+    Ok(Some(match there {
+        Some(sent) if (turn, epoch) == (claim.turn + 1, claim.epoch) => {
+            claim.turn += 1;
+            Outcome::Written(sent.end)
+        }
+        _ => Outcome::Fenced,
+    }))
 }
 
 async fn probe(session: &mut Session) -> Result<(), Failure> {

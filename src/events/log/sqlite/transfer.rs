@@ -85,11 +85,10 @@ fn dump_rows(path: &Path, to: &Sender) -> Result<(), Box<dyn std::error::Error>>
 /// by itself or by the next one.
 pub(in crate::events::log) fn load(path: &Path, steps: &Steps) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    // Whoever else makes a log there takes it, too.
+    let _lock = lock(path).map_err(|error| error.to_string())?;
     if path.exists() {
         return Err(failed(&"there is something already"));
-    }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        private_files::make_dir(folder).map_err(|error| failed(&error))?;
     }
     let partial = private_files::beside(path, PARTIAL);
     take_away(&partial).map_err(|error| failed(&error))?;
