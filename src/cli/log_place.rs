@@ -1,8 +1,10 @@
 //! Where a log is kept, and opening it there.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::clock::{Clock, SystemClock};
 use crate::events::log::{
     Address, EventstoreAddress, EventstoreLog, MariadbLog, OpenError, OwnedLog, Signing, SqliteLog,
 };
@@ -145,19 +147,44 @@ impl std::fmt::Display for LogPlace {
 }
 
 /// How a process is known to others that would write the same log: by its host and its data
-/// directory, in which one process works at a time.
+/// directory, in which one process works at a time. Another directory of the same name, on another
+/// host or of another start of this one, is known by another name.
 fn holder(data: &Path) -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let data = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
-    format!("{}:{}", host.trim(), data.display()).chars().take(HOLDER_MAX_CHARACTERS).collect()
+    let of_kernel = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+        text.ok().map(|text| text.trim().to_owned())
+    };
+    let place = || {
+        let folder = std::fs::metadata(data).ok()?;
+        Some(format!("{}:{}:{}", of_kernel("random/boot_id")?, folder.dev(), folder.ino()))
+    };
+    // Where that cannot be known, nobody is taken for the one before.
+    let place = place().unwrap_or_else(|| SystemClock.fresh_id().to_string());
+    let shown = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    let shown = format!("{}:{}", of_kernel("hostname").unwrap_or_default(), shown.display());
+    let shown: String = shown.chars().take(HOLDER_MAX_CHARACTERS).collect();
+    format!("{shown} ({place})")
 }
 
-/// What fits into the table.
-const HOLDER_MAX_CHARACTERS: usize = 120;
+/// What of the names fits into the table, beside the rest.
+const HOLDER_MAX_CHARACTERS: usize = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_data_directory_of_the_same_name_is_another_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        let first = holder(&data);
+        assert_eq!(holder(&data), first);
+        assert!(first.contains(&data.display().to_string()) && first.len() < 512, "{first}");
+        std::fs::rename(&data, folder.path().join("away")).unwrap();
+        std::fs::create_dir(&data).unwrap();
+        assert_ne!(holder(&data), first);
+    }
 
     #[test]
     fn a_log_is_in_a_file_in_a_database_or_on_a_server_of_events() {
