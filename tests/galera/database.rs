@@ -1,5 +1,6 @@
 //! A database of a test's own, on the server or cluster that the environment names.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -80,10 +81,16 @@ impl Database {
         Address::parse(&self.url()).unwrap()
     }
 
-    /// By its first server alone.
-    pub(crate) fn url_of_the_first(&self) -> String {
-        let (login, hosts) = self.server.rsplit_once('@').unwrap();
-        format!("{login}@{}/{}", hosts.split(',').next().unwrap(), self.name)
+    /// Where its first server is.
+    pub(crate) fn first(&self) -> &str {
+        let (_, hosts) = self.server.rsplit_once('@').unwrap();
+        hosts.split(',').next().unwrap()
+    }
+
+    /// By another address of its server.
+    pub(crate) fn url_by(&self, address: SocketAddr) -> String {
+        let (login, _) = self.server.rsplit_once('@').unwrap();
+        format!("{login}@{address}/{}", self.name)
     }
 
     /// The same, its last server first.
