@@ -226,7 +226,7 @@ impl Deployed {
             true => ("IN_PROGRESS", "Deploy data available"),
             false => ("COMPLETE", "Not waiting for outputs signal"),
         };
-        let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
+        let id = own_id(subject);
         let server = given.get("server").and_then(Value::as_str).unwrap_or_default();
         let deploy = Deploy {
             config_id: plan.config,
@@ -300,7 +300,7 @@ impl Deployed {
         subject: &Subject,
     ) -> Result<Beat, Failure> {
         let software = cloud.software(&subject.project());
-        let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
+        let id = own_id(subject);
         let found = software.deployment(&id.to_string());
         // The deployment goes last: who comes after a crash finds its configuration by it.
         if let Ok(found) = found {
@@ -318,6 +318,11 @@ impl Deployed {
         }
         Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? })
     }
+}
+
+/// The id of the resource's deployment, which is the resource's own.
+fn own_id(subject: &Subject) -> DeploymentId {
+    DeploymentId(subject.resource_id.unwrap_or_default().0)
 }
 
 fn is_awaited(given: &JsonMap) -> bool {
@@ -424,12 +429,14 @@ impl ResourceType for Deployed {
         subject: &Subject,
         details: &Value,
     ) -> Result<SignalOutcome, Failure> {
-        // Nothing is deployed yet: Heat's signal falls on the floor too.
-        let Some(id) = &subject.physical_id else { return Ok(SignalOutcome::default()) };
-        let software = cloud.software(&subject.project());
-        let said = match software.signal_deployment(id, details)? {
-            Some(event) => Said::Result(event),
-            None => Said::Details,
+        // The deployment is there before its id is on record.
+        let id = subject.physical_id.clone().unwrap_or_else(|| own_id(subject).to_string());
+        let said = match cloud.software(&subject.project()).signal_deployment(&id, details) {
+            Ok(Some(event)) => Said::Result(event),
+            Ok(None) => Said::Details,
+            // Nothing is deployed yet: Heat's signal falls on the floor too.
+            Err(refusal) if refusal.class == "NotFound" => Said::Nothing,
+            Err(refusal) => return Err(refusal.into()),
         };
         Ok(SignalOutcome { said, ..SignalOutcome::default() })
     }
@@ -443,5 +450,52 @@ impl ResourceType for Deployed {
         }
         let value = |name: &String| found.output_values.get(name).cloned().unwrap_or_default();
         Ok(wanted.iter().map(|name| (name.clone(), value(name))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::model::{Refusal, ResourceId};
+    use crate::resource_types::asks::{Answer, Ask, Facts, Run, SoftwareAnswer, SoftwareAsk};
+
+    /// What a signal to a resource comes to whose deployment answers so.
+    fn signaled(
+        physical_id: Option<&str>,
+        answer: Result<SoftwareAnswer, Refusal>,
+    ) -> Result<SignalOutcome, Failure> {
+        let subject = Subject {
+            resource_id: Some(ResourceId::default()),
+            physical_id: physical_id.map(str::to_owned),
+            ..Subject::default()
+        };
+        let carry_out = |cloud: &Asks<'_>| {
+            Deployed(DeploymentKind::Plain).carry_out_signal(cloud, &subject, &Value::Null)
+        };
+        let mut run = Run::new(Facts::at(SimulatedClock::new(1).now()));
+        let ask = run.go_on(carry_out).unwrap_err();
+        let signal = SoftwareAsk::Signal(ResourceId::default().to_string(), Value::Null);
+        assert_eq!(*ask, Ask::Software { project: subject.project(), ask: signal });
+        run.answered(ask, Ok(Answer::Software(answer)));
+        run.go_on(carry_out).unwrap()
+    }
+
+    #[test]
+    fn a_signal_reaches_a_deployment_whose_id_is_not_on_record_yet() {
+        let heard = || Ok(SoftwareAnswer::Signaled(Some("succeeded".to_owned())));
+        let own = ResourceId::default().to_string();
+        for physical_id in [None, Some(own.as_str())] {
+            let outcome = signaled(physical_id, heard()).unwrap();
+            assert_eq!(outcome.said, Said::Result("succeeded".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_signal_falls_on_the_floor_where_nothing_is_deployed_alone() {
+        let missing = Refusal::new("NotFound", "There is no such deployment");
+        assert_eq!(signaled(None, Err(missing)).unwrap().said, Said::Nothing);
+        let silent = signaled(None, Err(Refusal::unavailable("silence")));
+        assert!(silent.unwrap_err().is_transient());
     }
 }
