@@ -81,10 +81,9 @@ impl Waiting {
             return Ok(Beat::Next { learned, next: step.clone() });
         }
         let signals = with_those_heard(subject, &with_those_put(cloud, subject, signals)?);
-        let Some(after) = wait.remaining(cloud.now()) else {
-            return Err(timed_out(&signals, wanted));
-        };
+        // What has come counts, however late it is looked at.
         if !verdict(&signals, wanted)? {
+            let after = wait.remaining(cloud.now()).ok_or_else(|| timed_out(&signals, wanted))?;
             // Nobody tells of what is put or posted.
             let is_told = signals.object.is_none() && signals.queue.is_none();
             let after = is_told.then_some(after);

@@ -42,12 +42,13 @@ pub(super) fn named(wanted: &Wanted, subject: &Subject) -> Result<String, Failur
 pub(super) fn look(beating: &Beating<'_>, wanted: &Wanted, wait: &Wait) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let signals = sent(cloud, subject, wanted)?;
-    if wait.remaining(cloud.now()).is_none() {
-        return Err(too_few(Waiter::SwiftSignal, &reasons(&signals, "SUCCESS"), wanted.count));
+    // What has come counts, however late it is looked at.
+    if verdict(&signals, wanted.count)? {
+        return Ok(done());
     }
-    match verdict(&signals, wanted.count)? {
-        true => Ok(done()),
-        false => Ok(Beat::Wait { after: None }),
+    match wait.remaining(cloud.now()) {
+        Some(_) => Ok(Beat::Wait { after: None }),
+        None => Err(too_few(Waiter::SwiftSignal, &reasons(&signals, "SUCCESS"), wanted.count)),
     }
 }
 
