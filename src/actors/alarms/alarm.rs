@@ -3,6 +3,8 @@
 //! NODATA ─data within▶ NORMAL ◀─▶ ALARM; each ─none left▶ NODATA
 //! any ─Suspend▶ SUSPENDED ─Resume▶ NODATA
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::actors::shell::{Aggregate, Decision};
@@ -50,6 +52,8 @@ pub(super) struct Alarm {
     watches_from: DateTime<Utc>,
     /// Who is still to be told of the state.
     pub(super) owed: Vec<AlarmSignal>,
+    /// Who was to be told of the state, and is not there.
+    missing: BTreeSet<String>,
     deleted: bool,
 }
 
@@ -57,6 +61,9 @@ pub(super) struct Alarm {
 /// that was over while no process looked is passed over.
 #[derive(Debug, Default)]
 pub(super) struct LastLook(pub(super) DateTime<Utc>);
+
+/// Why a signal is not taken whose resource is not there, as the log says it.
+pub(super) const MISSING: &str = "There is no such resource";
 
 /// How many there are in a second.
 const NANOSECONDS: i64 = 1_000_000_000;
@@ -95,12 +102,14 @@ impl Alarm {
     }
 
     /// The state that a look comes to, with who is told of it: at each evaluation anew, as in Heat,
-    /// unless those of the last one still are.
+    /// unless those of the last one still are. Who is not there is told of a state once.
     fn set(&self, rule: &AlarmRule, set: AlarmStateSet, moment: &Moment<'_>) -> Decision<Self> {
         let actions = rule.actions.get(&set.state).filter(|_| rule.tells && self.owed.is_empty());
         let signal = |to: &String| AlarmSignal { id: CommandId(moment.fresh_id()), to: to.clone() };
-        let tells: Vec<_> = actions.into_iter().flatten().map(signal).collect();
-        if tells.is_empty() && set.state == self.state && !set.by_hand {
+        let is_repeated = set.state == self.state && !set.by_hand;
+        let is_told = |to: &&String| !(is_repeated && self.missing.contains(*to));
+        let tells: Vec<_> = actions.into_iter().flatten().filter(is_told).map(signal).collect();
+        if tells.is_empty() && is_repeated {
             return Decision::nothing();
         }
         Decision::record(AlarmStateSet { tells, ..set })
@@ -171,6 +180,7 @@ impl Aggregate for Alarm {
                     made.rule = revised.rule.clone();
                 }
                 self.watches_from = at;
+                self.missing.clear();
             }
             AlarmEvent::AlarmSuspended(_) => {
                 self.state = AlarmState::Suspended;
@@ -181,11 +191,20 @@ impl Aggregate for Alarm {
                 self.watches_from = at;
             }
             AlarmEvent::AlarmStateSet(set) => {
+                if set.state != self.state {
+                    self.missing.clear();
+                }
                 self.state = set.state;
                 self.owed.extend(set.tells.iter().cloned());
             }
             AlarmEvent::AlarmActionsTold(told) => {
-                self.owed.retain(|owed| told.signals.iter().all(|it| it.id != owed.id));
+                for SignalTold { id, refused } in &told.signals {
+                    let owed = self.owed.iter().position(|owed| owed.id == *id);
+                    let told = owed.map(|at| self.owed.remove(at));
+                    if refused.as_deref() == Some(MISSING) {
+                        self.missing.extend(told.map(|signal| signal.to));
+                    }
+                }
             }
             AlarmEvent::AlarmActionsSwitched(switched) => {
                 if let Some(made) = &mut self.made {

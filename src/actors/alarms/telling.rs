@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::alarm::MISSING;
+use crate::actors::asks::StackSummary;
 use crate::actors::look::{ResourceNamed, ResourceReferred};
 use crate::actors::resource::{ResourceCommand, Signal};
 use crate::actors::services::{SENDS_MAX, Services};
@@ -57,12 +59,13 @@ async fn send(
     signal: &AlarmSignal,
 ) -> Result<(), Unsent> {
     let named = resource_of(&signal.to);
-    let no_stack = || Unsent::Refused("There is no such resource".to_owned());
+    let no_stack = || Unsent::Refused(MISSING.to_owned());
     let stack = named.as_ref().map(|(stack, _)| *stack).or(owed.stack).ok_or_else(no_stack)?;
     let summary = services.ask_of(stack, || Stand).await.ok_or(Unsent::Unheard)?;
-    let summary = summary.filter(|it| it.project_id == *project).ok_or_else(no_stack)?;
+    let is_here = |it: &StackSummary| it.project_id == *project && !it.deleted;
+    let summary = summary.filter(is_here).ok_or_else(no_stack)?;
     // As in Heat.
-    if summary.deleted || summary.action == Action::Delete || summary.status != Status::Complete {
+    if summary.action == Action::Delete || summary.status != Status::Complete {
         let text = format!("The stack {} is {}_{}", summary.name, summary.action, summary.status);
         return Err(Unsent::Refused(text));
     }

@@ -137,6 +137,27 @@ fn those_who_are_to_be_told_are_told_at_each_evaluation_anew_but_not_while_they_
 }
 
 #[test]
+fn what_is_not_there_is_told_again_only_once_there_is_another_state_or_rule() {
+    let mut story = Story::of(rule());
+    let missing = |story: &mut Story| {
+        let refused = Some("There is no such resource".to_owned());
+        let told = story.alarm.owed.iter();
+        let told = told.map(|it| SignalTold { id: it.id, refused: refused.clone() }).collect();
+        assert_eq!(story.tell(AlarmCommand::Told(told)), ["AlarmActionsTold"]);
+    };
+    assert_eq!(story.evaluate(&[(1, 90.0)]), ["AlarmStateSet"]);
+    missing(&mut story);
+    assert!(story.evaluate(&[(1, 90.0)]).is_empty());
+    assert_eq!(story.evaluate(&[(1, 80.0)]), ["AlarmStateSet"]);
+    assert_eq!(story.evaluate(&[(1, 90.0)]), ["AlarmStateSet"]);
+    assert_eq!(story.alarm.owed.len(), 1);
+    missing(&mut story);
+    assert!(story.evaluate(&[(1, 90.0)]).is_empty());
+    story.tell(made(AlarmRule { threshold: 70.0, ..rule() }));
+    assert_eq!(story.evaluate(&[(1, 90.0)]), ["AlarmStateSet"]);
+}
+
+#[test]
 fn each_of_several_periods_must_be_beyond_the_threshold() {
     let mut story = Story::of(AlarmRule { periods: 2, ..rule() });
     story.evaluate(&[(1, 90.0), (61, 70.0)]);
