@@ -85,7 +85,7 @@ impl Credentials {
         let making = self.making(&key);
         let _alone = making.lock().await;
         // The project has the last word: a trust of its former stacks may be on its way back.
-        let current = trust_of(services, project, &trustor).await;
+        let current = trust_of(services, project, &trustor).await?;
         let origin = current.as_ref().and_then(Kept::origin);
         let is_here = origin.is_none_or(|it| cloud.kept_at(&it).is_ok_and(|it| it.is(&home)));
         let is_the_one = is_here
@@ -143,7 +143,7 @@ impl Credentials {
         if let Some(known) = self.sessions().get(&key) {
             return Ok(known.session.clone());
         }
-        let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
+        let sealed = trust_of(services, project, trustor).await?.unwrap_or_default();
         let kept = Kept::origin(&sealed).zip(Kept::read(services, &sealed));
         let Some((origin, kept)) = kept else {
             let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
@@ -317,9 +317,9 @@ async fn trust_of(
     services: &Arc<Services>,
     project: &ProjectId,
     trustor: &Trustor,
-) -> Option<Value> {
-    let address = services.directory.project(project)?;
-    address.send(TrustOf(trustor.clone())).await.ok().flatten()
+) -> Result<Option<Value>, Refusal> {
+    let address = services.directory.project(project).ok_or_else(gone)?;
+    address.send(TrustOf(trustor.clone())).await.map_err(|_| gone())
 }
 
 fn refused(error: &CloudError) -> Refusal {

@@ -368,6 +368,16 @@ impl Inhabit for Resource {
                     };
                     Some(beating.resize(details).await)
                 };
+                let work = async move {
+                    let result = work.await;
+                    // It is carried out again, though not at once.
+                    if let Some(Err(error)) = &result
+                        && error.is_transient()
+                    {
+                        tokio::time::sleep(SIGNAL_PAUSE).await;
+                    }
+                    result
+                };
                 ctx.spawn(work.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {
                         if let Some(error) = failure(&result) {
@@ -564,6 +574,9 @@ async fn observed(
         }
     }
 }
+
+/// The pause before a signal is carried out again whose calls were not answered.
+const SIGNAL_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long attributes may take to be looked up before they count as unknown.
 const OBSERVE_MAX: Duration = Duration::from_secs(60);

@@ -18,7 +18,7 @@ use crate::resource_types::{Beat, Failure, Work};
 use crate::template::{StackDefinition, within_request};
 
 /// The pause before an engine that is about to stop is asked again.
-const SILENCE: Duration = Duration::from_millis(500);
+pub(super) const SILENCE: Duration = Duration::from_millis(500);
 
 /// Makes one beat.
 pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {

@@ -77,5 +77,5 @@ async fn mark(
 }
 
 fn silent() -> Failure {
-    Failure::Failed("The stack does not answer.".to_owned())
+    Failure::Silent("The stack does not answer at present.".to_owned())
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::asks::{See, end_of, meta, sight, tell};
 use super::beating::Beating;
+use super::beats::SILENCE;
 use super::sight::Seen;
 use super::turn::ChildBeat;
 use super::{derived, own_child};
@@ -130,10 +131,15 @@ pub(in crate::actors) async fn adjust(
             return adjusted(Ok(end));
         }
     }
-    Err(Failure::Failed("The group does not answer.".to_owned()))
+    Err(silent())
 }
 
-/// The size that an adjustment leads to; `None` where the group has it already.
+fn silent() -> Failure {
+    Failure::Silent("The group does not answer at present.".to_owned())
+}
+
+/// The size that an adjustment leads to; `None` where the group has it already. An engine that stops
+/// never says, and the group's actor ends meanwhile.
 pub(in crate::actors) async fn size(
     services: &Services,
     driver: &Declared,
@@ -141,7 +147,12 @@ pub(in crate::actors) async fn size(
     adjustment: &Adjustment,
 ) -> Option<Resize> {
     let child = own_child(subject.resource_id?, subject.physical_id.as_deref())?;
-    let seen = services.ask_of(child, || See).await??;
+    let seen = loop {
+        match services.ask_of(child, || See).await {
+            Some(seen) => break seen?,
+            None => tokio::time::sleep(SILENCE).await,
+        }
+    };
     sized(driver, subject, &seen, adjustment)
 }
 
@@ -154,9 +165,10 @@ impl Beating<'_> {
         let beat = &self.beat;
         let resize: Option<Resize> = serde_json::from_value(details.clone()).ok();
         let Some(resize) = resize else { return Ok(SignalOutcome::default()) };
-        let silent = || Failure::Failed("The group does not answer.".to_owned());
-        let sight = sight(self.services, beat).await?.filter(|it| it.seen.is_some());
-        let sight = sight.ok_or_else(silent)?;
+        let sight = sight(self.services, beat).await?.ok_or_else(silent)?;
+        if sight.seen.is_none() {
+            return Err(Failure::Failed("The group has no members' stack.".to_owned()));
+        }
         let Some(defined) = beat.resized(&sight, resize.to)? else {
             return Ok(SignalOutcome::default());
         };

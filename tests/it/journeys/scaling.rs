@@ -1,5 +1,7 @@
 //! Policies that change the size of groups when they are signaled.
 
+use std::time::Duration;
+
 use hearth::actors::EngineLimits;
 use hearth::model::{StackId, Status};
 use hearth::projections::EventQuery;
@@ -287,4 +289,26 @@ async fn a_group_says_why_a_new_member_cannot_be_made() {
     signal(&ground, &world, web.stack, "up").await;
     let told = world.events(web.stack).await;
     assert!(told.contains(&"g SIGNAL_FAILED".to_owned()), "{told:#?}");
+}
+
+#[actix::test]
+async fn a_signal_that_is_taken_is_carried_out_however_its_process_stops() {
+    let ground = Ground::new().await;
+    let mut world = ground.start().await;
+    let slow = test_resource(json!({ "value": "x", "action_wait_secs": { "create": 0.2 } }));
+    let group = json!({ "max_size": 20, "resource": slow });
+    let web = world.create("web", template(group, json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    for (number, millis) in [0, 1, 2, 4, 8, 16, 32, 64].into_iter().enumerate() {
+        let who = world.requester();
+        world.engine.signal_resource(&who, web.stack, &"up".into(), &Value::Null).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        world.engine.shutdown().await;
+        drop(world);
+        world = ground.start().await;
+        ground.signals_over().await;
+        ground.views_catch_up(&world).await;
+        let size = output(&world, web.stack, "size").await;
+        assert_eq!(size, number + 2, "stopped after {millis} ms");
+    }
 }

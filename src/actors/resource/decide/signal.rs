@@ -103,6 +103,12 @@ impl Decider<'_> {
                 self.signal_handled(signal, outcome, &details)
             }
             Err(error) => {
+                let is_going = self.action == Action::Delete;
+                let again = error.is_transient() && !is_going;
+                if let Some(definition) = self.signaled_definition().filter(|_| again) {
+                    let carry_out = self.carry_out(taken, Attempt::Unanswered, definition);
+                    return Decision::nothing().and_do(carry_out);
+                }
                 let error = self.without_secrets(&error.told());
                 let driver = self.signaled_definition().map(|it| self.driver(&it));
                 let nests = driver.is_some_and(|it| it.is_ok_and(|it| it.nests().is_some()));
@@ -302,6 +308,26 @@ mod tests {
             )
         );
         assert!(story.when(signal(0)).told().is_empty(), "one that is known is answered again");
+    }
+
+    #[test]
+    fn a_signal_that_is_not_answered_now_is_carried_out_again_and_one_that_fails_is_handled() {
+        let deployment = converge(1, "OS::Heat::SoftwareDeployment", json!({}));
+        let id = CommandId(uuid::Uuid::from_u128(1));
+        let signal = Signal { id, details: Value::Null, is_checked: false };
+        let carried_out = |failure| {
+            let result = Err(failure);
+            ResourceCommand::SignalCarriedOut { signal: id, result }
+        };
+        let story = given_nothing().when(deployment).when(ResourceCommand::Signal(signal));
+        let story = story.when(carried_out(Failure::Silent("silence".to_owned())));
+        assert!(story.told().is_empty(), "{:?}", story.told());
+        let [ResourceEffect::CarryOutSignal { signal, attempt, .. }] = &story.effects[..] else {
+            panic!("{:?}", story.effects)
+        };
+        assert_eq!((signal.id, *attempt), (id, Attempt::Unanswered));
+        let story = story.when(carried_out(Failure::Failed("no".to_owned())));
+        assert_eq!(story.told(), ["SignalHandled"]);
     }
 
     #[test]
