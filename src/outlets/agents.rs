@@ -194,20 +194,21 @@ async fn tell(
         };
         match told {
             Ok(true) => return Ok(()),
-            Ok(false) if parts.clock.now() < until => {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(PAUSES.1);
-            }
-            Ok(false) => {
-                tracing::warn!(stack.id = %stack, resource = %name, "an agent is out of reach");
-                return Ok(());
-            }
+            Ok(false) => {}
+            // Another try is worth it, too, where a part of the engine does not answer.
+            Err(error) if error.is_unavailable() => {}
             Err(error) => {
                 tracing::warn!(stack.id = %stack, resource = %name, %error,
                     "an agent could not be told");
                 return Ok(());
             }
         }
+        if parts.clock.now() >= until {
+            tracing::warn!(stack.id = %stack, resource = %name, "an agent is out of reach");
+            return Ok(());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSES.1);
     }
 }
 

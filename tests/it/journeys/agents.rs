@@ -1,12 +1,14 @@
 //! Agents that are told things at a place that is filled for them: an object in Swift, a queue in
 //! Zaqar.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hearth::actors::Accepted;
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
+use crate::support::cut_log::CutLog;
 use crate::support::keystone::users_of;
 use crate::support::queue::Queue;
 use crate::support::world::{Ground, World, hot};
@@ -28,6 +30,16 @@ fn template(kind: &str, transport: &str) -> Value {
             "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
             "signal_transport": "HEAT_SIGNAL" } },
     }))
+}
+
+/// Nothing is put into objects from here on.
+fn refuses_objects() -> FaultRule {
+    FaultRule {
+        method: Some("PUT".to_owned()),
+        path: Some("/v1/AUTH_[^/]+/[^/]+/[^/]+$".to_owned()),
+        fault: Fault::Status { code: 503, retry_after: None },
+        ..FaultRule::default()
+    }
 }
 
 /// Where the agent of the server is told to ask, once it is told of a way.
@@ -134,14 +146,7 @@ async fn a_store_that_is_away_holds_up_no_other_server_and_is_told_all_later() {
     let object = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
     placed(&object, "one").await;
 
-    // From here on nothing is put into that object.
-    let refused = FaultRule {
-        method: Some("PUT".to_owned()),
-        path: Some("/v1/AUTH_[^/]+/[^/]+/[^/]+$".to_owned()),
-        fault: Fault::Status { code: 503, retry_after: None },
-        ..FaultRule::default()
-    };
-    ground.sandbox.set_faults(vec![refused]).unwrap();
+    ground.sandbox.set_faults(vec![refuses_objects()]).unwrap();
     let changed = world.update(away.stack, served(KIND, "POLL_TEMP_URL", "two")).await.unwrap();
     assert_eq!(world.settled(&changed).await, "UPDATE_COMPLETE");
     ground.sandbox.forget_requests();
@@ -169,5 +174,31 @@ async fn a_store_that_is_away_holds_up_no_other_server_and_is_told_all_later() {
     ground.sandbox.set_faults(Vec::new()).unwrap();
     let (_world, outlets) = ground.start_telling(ground.log.clone(), None).await;
     placed(&object, "two").await;
+    outlets.stop().await;
+}
+
+#[actix::test]
+async fn an_agent_is_told_later_of_what_the_log_does_not_show_at_present() {
+    const KIND: &str = "OS::Heat::DeployedServer";
+    let ground = Ground::new().await;
+    let log = Arc::new(CutLog::new(ground.log.clone(), i64::MAX));
+    let (world, outlets) = ground.start_telling(log.clone(), None).await;
+    let web = world.create("web", served(KIND, "POLL_TEMP_URL", "one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let agent = told(&world, &web, "request").await;
+    let object = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
+    placed(&object, "one").await;
+    ground.sandbox.set_faults(vec![refuses_objects()]).unwrap();
+    let changed = world.update(web.stack, served(KIND, "POLL_TEMP_URL", "two")).await.unwrap();
+    assert_eq!(world.settled(&changed).await, "UPDATE_COMPLETE");
+    log.hide(Some("config"));
+    let before = log.read_of("config");
+    while log.read_of("config") == before {
+        tokio::time::sleep(PAUSE).await;
+    }
+    log.hide(None);
+    ground.sandbox.set_faults(Vec::new()).unwrap();
+    let told = tokio::time::timeout(Duration::from_secs(20), placed(&object, "two")).await;
+    told.expect("the agent is never told");
     outlets.stop().await;
 }

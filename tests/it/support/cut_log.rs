@@ -31,6 +31,10 @@ pub(crate) struct CutLog {
     forgets_roles: bool,
     /// What says when the places of outlets are not kept as they should be.
     trouble: std::sync::Mutex<Option<Chance>>,
+    /// The streams that were read.
+    read: std::sync::Mutex<Vec<StreamId>>,
+    /// The kind of stream that cannot be read at present.
+    unreadable: std::sync::Mutex<Option<&'static str>>,
     generation: watch::Sender<u64>,
 }
 
@@ -38,9 +42,17 @@ impl CutLog {
     pub(crate) fn new(inner: Arc<dyn EventLog>, appends: i64) -> Self {
         let left = AtomicI64::new(appends);
         let generation = watch::Sender::new(*inner.generation().borrow());
-        let (held, silent) = (Mutex::default(), Arc::default());
-        let trouble = std::sync::Mutex::default();
-        Self { inner, left, held, silent, forgets_roles: false, trouble, generation }
+        Self {
+            inner,
+            left,
+            held: Mutex::default(),
+            silent: Arc::default(),
+            forgets_roles: false,
+            trouble: Default::default(),
+            read: Default::default(),
+            unreadable: Default::default(),
+            generation,
+        }
     }
 
     /// A log that does not keep places of outlets now and then, or says so though it does, or is
@@ -53,6 +65,16 @@ impl CutLog {
     /// A log as it was written before trusts were told apart by their roles; it never breaks off.
     pub(crate) fn before_roles(inner: Arc<dyn EventLog>) -> Self {
         Self { forgets_roles: true, ..Self::new(inner, i64::MAX) }
+    }
+
+    /// How often a stream of a kind was read, or was to be.
+    pub(crate) fn read_of(&self, kind: &str) -> usize {
+        self.read.lock().unwrap().iter().filter(|stream| stream.kind() == kind).count()
+    }
+
+    /// From here on no stream of this kind can be read.
+    pub(crate) fn hide(&self, kind: Option<&'static str>) {
+        *self.unreadable.lock().unwrap() = kind;
     }
 
     /// Whether the log has broken off.
@@ -122,6 +144,10 @@ impl EventLog for CutLog {
     }
 
     async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError> {
+        self.read.lock().unwrap().push(stream.clone());
+        if *self.unreadable.lock().unwrap() == Some(stream.kind()) {
+            return Err(LogError::Unavailable("in trouble".to_owned()));
+        }
         self.inner.read(stream, from).await
     }
 
