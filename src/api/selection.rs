@@ -1,9 +1,11 @@
 //! Which events a client asks for: by a query, or by the body of a webhook.
 
 use super::ApiState;
+use super::context::Context;
 use super::error::Fault;
 use super::query::{Param, boolean, texts};
 use super::request::Params;
+use super::v1::stack_named;
 use crate::model::{NamedStack, ProjectId, Selection};
 use crate::projections::StackRow;
 
@@ -26,6 +28,7 @@ const VALUES_MAX: usize = 100;
 /// Reads the filters; a stack that is named must exist, or have existed.
 pub(super) async fn read(
     state: &ApiState,
+    context: &Context,
     params: &Params,
     project: Option<ProjectId>,
     of_path: Option<StackRow>,
@@ -45,7 +48,17 @@ pub(super) async fn read(
         Some(stack) => stacks.push(named(&stack)),
         None => {
             for stack in all(STACK.name)? {
-                let found = state.views.find_even_deleted(project.clone(), stack.clone()).await?;
+                let found = match stack_named(state, context, &stack).await? {
+                    Some(found) => Some(found),
+                    None => {
+                        let own = context.caller.project_id.clone();
+                        state.views.once_named(own, stack.clone()).await?
+                    }
+                };
+                let is_followed = |found: &StackRow| {
+                    project.as_ref().is_none_or(|project| found.is_seen_from(project))
+                };
+                let found = found.filter(is_followed);
                 stacks.push(named(&found.ok_or_else(|| Fault::no_stack(&stack))?));
             }
         }

@@ -145,6 +145,12 @@ impl Client {
         Ok(Lent { http: http.build().unwrap_or_default(), endpoint, token })
     }
 
+    /// The project that it is signed in to.
+    pub(super) fn project(&self) -> String {
+        let endpoint = self.session().endpoint;
+        endpoint.rsplit('/').next().unwrap_or_default().to_owned()
+    }
+
     /// Where the API is.
     pub(super) fn address(&self) -> String {
         let endpoint = self.session().endpoint;

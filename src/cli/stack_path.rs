@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::client::{Client, ClientError};
 
-/// The newest stack of some name, whether it is there or gone.
+/// The newest stack of some name in a project, whether it is there or gone.
 const DELETED: &str =
     "show_deleted=True&show_nested=True&sort_keys=created_at&sort_dir=desc&limit=1";
 
@@ -34,7 +34,7 @@ impl StackPath {
             found => return found,
         };
         let mut query = url::form_urlencoded::Serializer::new(String::from(DELETED));
-        query.append_pair("name", name_or_id);
+        query.append_pair("name", name_or_id).append_pair("tenant", &client.project());
         let mut listed = client.get(&format!("/stacks?{}", query.finish())).await?;
         match listed["stacks"].as_array_mut().and_then(|stacks| stacks.first_mut()) {
             Some(stack) => Self::find(client, stack["id"].as_str().unwrap_or_default()).await,

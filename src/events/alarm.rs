@@ -176,6 +176,9 @@ pub struct AlarmDeleted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataPut {
     pub project_id: ProjectId,
+    /// Whose user has sent them; none: the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackId>,
     pub namespace: String,
     pub data: Vec<Datum>,
 }
@@ -236,6 +239,20 @@ fn is_yes(it: &bool) -> bool {
     *it
 }
 
+impl AlarmMade {
+    /// Whether data of a metric with these dimensions are the alarm's. A stack's user sends them for
+    /// that stack's own alarms alone.
+    pub fn watches(
+        &self,
+        metric: &str,
+        dimensions: &BTreeMap<String, String>,
+        sender: Option<StackId>,
+    ) -> bool {
+        let is_own = |sender| self.owner.as_ref().is_some_and(|owner| owner.stack == sender);
+        sender.is_none_or(is_own) && self.rule.watches(&self.name, metric, dimensions)
+    }
+}
+
 impl AlarmRule {
     /// Refuses what is too large to be kept, or to be watched.
     pub fn check(&self) -> Result<(), Refusal> {
@@ -267,7 +284,7 @@ impl AlarmRule {
 
     /// Whether data of a metric with these dimensions are watched, in Heat's way: a dimension
     /// AlarmName says for which alarm they are, and namespaces do not count.
-    pub fn watches(&self, name: &str, metric: &str, dimensions: &BTreeMap<String, String>) -> bool {
+    fn watches(&self, name: &str, metric: &str, dimensions: &BTreeMap<String, String>) -> bool {
         if self.metric != metric {
             return false;
         }
@@ -499,6 +516,29 @@ mod tests {
         assert!(!watches("cpu", &[("AlarmName", "s-b"), ("Group", "web")]));
         assert!(!watches("cpu", &[("Group", "db")]));
         assert!(!watches("mem", &[("Group", "web")]));
+    }
+
+    #[test]
+    fn what_a_stacks_user_sends_is_heard_by_that_stacks_alarms_alone() {
+        let stack = StackId(uuid::Uuid::from_u128(1));
+        let made = |owner: Option<StackId>| AlarmMade {
+            alarm_id: AlarmId(uuid::Uuid::nil()),
+            project_id: ProjectId::from("p"),
+            name: "s-a".to_owned(),
+            owner: owner.map(|stack| AlarmOwner { stack, resource: "a".into() }),
+            rule: rule(),
+        };
+        let dimensions = rule().dimensions;
+        let other = StackId(uuid::Uuid::from_u128(2));
+        for (owner, sender, is_heard) in [
+            (Some(stack), Some(stack), true),
+            (Some(stack), None, true),
+            (None, None, true),
+            (Some(other), Some(stack), false),
+            (None, Some(stack), false),
+        ] {
+            assert_eq!(made(owner).watches("cpu", &dimensions, sender), is_heard);
+        }
     }
 
     #[test]

@@ -141,6 +141,7 @@ impl Cloud {
             domain_id: None,
             catalog: Catalog::default(),
             trust_id: None,
+            key_id: None,
         })
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use super::catalog::{Preference, version_document};
 use super::egress::Egress;
@@ -19,7 +20,9 @@ use super::keystone::domain_known::{self, UserDomainSettings};
 use super::keystone::login::Login;
 use super::keystone::token::Token;
 use super::keystone::validations::{Fingerprint, Validations, fingerprint};
-use super::limits::{CloudLimits, PLACES_MAX, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
+use super::limits::{
+    CloudLimits, PLACES_MAX, SIGNATURES_IN_FLIGHT_MAX, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS,
+};
 use super::microversion::MicroversionRange;
 use super::request::Method;
 use super::service::Service;
@@ -157,6 +160,8 @@ struct Inner {
     validations: Validations,
     /// Signed requests that Keystone has vouched for.
     signatures: Validations,
+    /// Those that it is asked about.
+    signature_gate: Semaphore,
     /// Names and passwords of callers that it has taken.
     passwords: Validations,
     token_cache_time: Duration,
@@ -177,6 +182,7 @@ impl Inner {
             others: Others::default(),
             validations: Validations::default(),
             signatures: Validations::default(),
+            signature_gate: Semaphore::new(SIGNATURES_IN_FLIGHT_MAX),
             passwords: Validations::default(),
             token_cache_time: CloudLimits::default().token_cache_time,
             trusts: Mutex::default(),
@@ -398,6 +404,10 @@ impl Cloud {
 
     pub(super) fn signatures(&self) -> &Validations {
         &self.inner.signatures
+    }
+
+    pub(super) fn signature_gate(&self) -> &Semaphore {
+        &self.inner.signature_gate
     }
 
     pub(super) fn known_user_domain(&self) -> Option<&domain_known::Known> {

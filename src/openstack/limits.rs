@@ -29,6 +29,11 @@ pub(super) const TOKEN_LENGTH_MAX: usize = 8 * 1024;
 pub(super) const TOKEN_RENEW_BEFORE_SECS: i64 = 120;
 /// How long Keystone's word on a token counts.
 pub(super) const VALIDATION_KEPT: Duration = Duration::from_secs(300);
+/// Signatures that one Keystone is asked about at a time, by whoever sends them: fewer than calls, so
+/// that questions about tokens always find room.
+pub(super) const SIGNATURES_IN_FLIGHT_MAX: usize = 16;
+/// How long a signature waits for its turn.
+pub(super) const SIGNATURE_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How many tokens are known by their validation at a time; the oldest go first.
 pub(super) const VALIDATIONS_MAX: usize = 4096;
 /// How many sessions of trusts are kept with their tokens; the oldest go first.

@@ -178,6 +178,15 @@ async fn a_final_error_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn keystone_is_not_asked_again_about_a_signature_over_which_it_breaks() {
+    for (reply, calls) in [(500, 1), (503, 2)] {
+        let fake = FakeCloud::start(&[status(reply)]).await;
+        assert!(fake.cloud().signer_of(&SignedRequest::default()).await.is_err());
+        assert_eq!(fake.network_calls(), calls, "{reply}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_connection_leaves_nothing_sent() {
     let fake = FakeCloud::start(&[]).await;
     let mut settings = CloudSettings::new(

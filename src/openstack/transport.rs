@@ -30,6 +30,15 @@ use crate::clock::Clock;
 use crate::metrics::{Family, Histogram, Page};
 use crate::traces::{Span, SpanContext, SpanId, SpanKind, TraceId, Tracer};
 
+/// Whether the same call twice comes to the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repeatable {
+    No,
+    /// Yes, but not where the service broke over it.
+    Unbroken,
+    Yes,
+}
+
 /// A call whose every part is known.
 pub(super) struct Call {
     pub(super) service: Service,
@@ -38,8 +47,7 @@ pub(super) struct Call {
     pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Whether the same call twice comes to the same.
-    pub(super) repeatable: bool,
+    pub(super) repeatable: Repeatable,
     pub(super) time_limit: Option<Duration>,
     pub(super) behalf: Option<Behalf>,
 }
@@ -54,7 +62,7 @@ impl Call {
             query: Vec::new(),
             headers: HeaderMap::new(),
             body: Bytes::new(),
-            repeatable: method.is_read(),
+            repeatable: if method.is_read() { Repeatable::Yes } else { Repeatable::No },
             time_limit: None,
             behalf: None,
         }
@@ -173,7 +181,12 @@ impl Transport {
                 error,
                 CloudError::Unreachable { .. } | CloudError::NoCloud { sent: false, .. }
             );
-            let may_repeat = error.is_transient() && (call.repeatable || nothing_sent);
+            let may_be_sent_again = match call.repeatable {
+                Repeatable::No => false,
+                Repeatable::Unbroken => error.status() != Some(500),
+                Repeatable::Yes => true,
+            };
+            let may_repeat = error.is_transient() && (may_be_sent_again || nothing_sent);
             let time_left = began.elapsed() < self.limits.call_time;
             if !may_repeat || !time_left || attempt >= self.limits.call_attempts {
                 return Err(error);

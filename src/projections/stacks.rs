@@ -1,7 +1,7 @@
 //! Stacks: one row each, from its creation on; a deleted one stays and can be asked for by id.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::columns::{
@@ -349,26 +349,16 @@ pub(super) fn by_name_among_users(
     .optional()
 }
 
-/// A living stack by its name, of whichever project.
-pub(super) fn by_name_anywhere(db: &Connection, name: &str) -> rusqlite::Result<Option<StackRow>> {
-    db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM stacks WHERE name = ?1 AND deleted_at IS NULL ORDER BY number LIMIT 1"
-    ))?
-    .query_row([name], row)
-    .optional()
-}
-
-/// The newest stack that ever had a name; without a project, of any.
+/// The newest stack of a project that ever had a name.
 pub(super) fn once_named(
     db: &Connection,
-    project: Option<&ProjectId>,
+    project: &ProjectId,
     name: &str,
 ) -> rusqlite::Result<Option<StackRow>> {
-    let of_project = project.map_or("", |_| "AND project = ?2");
     db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM stacks WHERE name = ?1 {of_project} ORDER BY number DESC LIMIT 1"
+        "SELECT {COLUMNS} FROM stacks WHERE project = ?1 AND name = ?2 ORDER BY number DESC LIMIT 1"
     ))?
-    .query_row(params_from_iter(std::iter::once(name).chain(project.map(ProjectId::as_str))), row)
+    .query_row([project.as_str(), name], row)
     .optional()
 }
 
@@ -401,15 +391,13 @@ pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
     db.prepare_cached(query)?.query_map([], |row| Ok(StackId(uuid(row, 0)?)))?.collect()
 }
 
-/// The project of the stacks that have their users in another.
-pub(super) fn project_of_users(
-    db: &Connection,
-    users: &ProjectId,
-) -> rusqlite::Result<Option<ProjectId>> {
-    let query = "SELECT project FROM stacks WHERE user_project = ?1 AND deleted_at IS NULL LIMIT 1";
-    db.prepare_cached(query)?
-        .query_row([users.as_str()], |row| row.get(0).map(ProjectId))
-        .optional()
+/// The living stack that has its users in a project.
+pub(super) fn of_users(db: &Connection, users: &ProjectId) -> rusqlite::Result<Option<StackRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE user_project = ?1 AND deleted_at IS NULL LIMIT 1"
+    ))?
+    .query_row([users.as_str()], row)
+    .optional()
 }
 
 #[cfg(test)]

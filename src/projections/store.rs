@@ -14,7 +14,7 @@ use crate::events::Position;
 use crate::private_files;
 
 /// Moves with every change of `schema.sql` or of what the projections write.
-const SCHEMA_VERSION: i64 = 24;
+const SCHEMA_VERSION: i64 = 25;
 
 /// How many connections for reading are kept open.
 const READERS_MAX: usize = 4;

@@ -226,40 +226,33 @@ impl Views {
         self.read(move |db| stacks::shown(db, id))
     }
 
-    /// A stack by its id (deleted ones too) or its name (living ones). Without a project, of any.
+    /// A project's stack by its id (deleted ones too) or its name (living ones).
     pub async fn find(
         &self,
-        project: Option<ProjectId>,
+        project: ProjectId,
         name_or_id: String,
     ) -> Result<Option<StackRow>, ViewError> {
         self.read(move |db| {
             if let Ok(id) = Uuid::try_parse(&name_or_id)
                 && let Some(stack) = stacks::by_id(db, StackId(id))?
-                && project.as_ref().is_none_or(|project| stack.is_seen_from(project))
+                && stack.is_seen_from(&project)
             {
                 return Ok(Some(stack));
             }
-            match &project {
-                Some(project) => match stacks::by_name(db, project, &name_or_id)? {
-                    Some(stack) => Ok(Some(stack)),
-                    None => stacks::by_name_among_users(db, project, &name_or_id),
-                },
-                None => stacks::by_name_anywhere(db, &name_or_id),
+            match stacks::by_name(db, &project, &name_or_id)? {
+                Some(stack) => Ok(Some(stack)),
+                None => stacks::by_name_among_users(db, &project, &name_or_id),
             }
         })
     }
 
-    /// The same; where no living stack has the name, the newest of those that had it.
-    pub async fn find_even_deleted(
+    /// The newest of a project's stacks that ever had a name.
+    pub async fn once_named(
         &self,
-        project: Option<ProjectId>,
-        name_or_id: String,
+        project: ProjectId,
+        name: String,
     ) -> Result<Option<StackRow>, ViewError> {
-        let found = self.find(project.clone(), name_or_id.clone()).await?;
-        match found {
-            Some(found) => Ok(Some(found)),
-            None => self.read(move |db| stacks::once_named(db, project.as_ref(), &name_or_id)),
-        }
+        self.read(move |db| stacks::once_named(db, &project, &name))
     }
 
     /// A project's living stacks that list a resource with a physical id.
@@ -421,9 +414,9 @@ impl Views {
         rows.ok_or(ViewError::TooMuch)
     }
 
-    /// The project of the stacks that have their users in another.
-    pub async fn project_of_users(&self, users: ProjectId) -> Result<Option<ProjectId>, ViewError> {
-        self.read(move |db| stacks::project_of_users(db, &users))
+    /// The living stack that has its users in a project.
+    pub async fn stack_of_users(&self, users: ProjectId) -> Result<Option<StackRow>, ViewError> {
+        self.read(move |db| stacks::of_users(db, &users))
     }
 
     /// Every alarm, with whose it is.

@@ -23,7 +23,8 @@ pub(super) struct Sums(HashMap<(String, i64), u64>);
 
 impl Sums {
     /// Counts an event that the other views have taken in: one that ends a configuration or a
-    /// deployment is nobody's by then. Whose it is may be `known` already.
+    /// deployment is nobody's by then. Whose it is may be `known` already. What a stack's user has
+    /// sent counts with the project of such users as well.
     pub(super) fn count(
         &mut self,
         db: &Connection,
@@ -36,7 +37,11 @@ impl Sums {
         };
         if let Some(project) = project {
             let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
-            *self.0.entry((project, hour(event.at))).or_default() += bytes;
+            let sender = event.meta.caller.as_ref().filter(|caller| !caller.admin);
+            let sender = sender.map(|caller| &caller.project_id.0).filter(|it| **it != project);
+            for project in sender.cloned().into_iter().chain([project]) {
+                *self.0.entry((project, hour(event.at))).or_default() += bytes;
+            }
         }
         Ok(())
     }
@@ -104,7 +109,47 @@ fn project_of(db: &Connection, event: &RecordedEvent) -> rusqlite::Result<Option
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::events::{Meta, Position, StreamId, StreamRevision};
+    use crate::model::{Caller, Scope, StackId};
+
+    #[test]
+    fn what_a_stacks_user_sends_counts_with_his_project_as_well() {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(include_str!("schema.sql")).unwrap();
+        let counted = |project: &str, admin: bool| {
+            let caller = Caller {
+                user_id: "u".to_owned(),
+                user_name: "u".to_owned(),
+                project_id: ProjectId::from(project),
+                project_name: project.to_owned(),
+                roles: Vec::new(),
+                scope: Scope::default(),
+                admin,
+            };
+            let event = RecordedEvent {
+                position: Position(1),
+                stream: StreamId::stack(StackId(Uuid::nil())),
+                revision: StreamRevision(1),
+                event_type: "Any".into(),
+                version: 1,
+                at: DateTime::UNIX_EPOCH,
+                meta: Arc::new(Meta { caller: Some(Arc::new(caller)), ..Meta::default() }),
+                body: "{}".into(),
+                hash: [0; 32],
+            };
+            let mut sums = Sums::default();
+            sums.count(&db, &event, Some("p")).unwrap();
+            let mut counted: Vec<String> = sums.0.into_keys().map(|(project, _)| project).collect();
+            counted.sort();
+            counted
+        };
+        assert_eq!(counted("p", false), ["p"]);
+        assert_eq!(counted("users", false), ["p", "users"]);
+        assert_eq!(counted("admins", true), ["p"]);
+    }
 
     #[test]
     fn what_was_written_a_day_ago_counts_no_more_and_is_forgotten() {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::actors::services::Services;
-use crate::events::alarm::{AHEAD_MAX, AlarmRule, DataPut, MetricEvent, Sample, hour_of};
+use crate::events::alarm::{AHEAD_MAX, AlarmMade, DataPut, MetricEvent, Sample, hour_of};
 use crate::events::log::{Head, LogError};
 use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
-use crate::model::{ProjectId, Refusal};
+use crate::model::{ProjectId, Refusal, StackId};
 
 /// How many data of a project are kept at a time.
 pub(super) const DATA_MAX: usize = 100_000;
@@ -26,6 +26,8 @@ type Metric = (String, String, BTreeMap<String, String>);
 
 struct Point {
     metric: Arc<Metric>,
+    /// Whose user has sent it.
+    sender: Option<StackId>,
     sample: Sample,
 }
 
@@ -91,17 +93,16 @@ impl Data {
     pub(super) async fn of(
         &mut self,
         services: &Services,
-        project: &ProjectId,
-        (name, rule): (&str, &AlarmRule),
+        alarm: &AlarmMade,
         until: DateTime<Utc>,
         kept: TimeDelta,
     ) -> Result<Vec<(DateTime<Utc>, Sample)>, Refusal> {
         let now = services.clock.now();
-        self.read(services, project, now, kept).await.map_err(unavailable)?;
-        let within = self.points.range((until - rule.span(), 0)..(until, 0));
+        self.read(services, &alarm.project_id, now, kept).await.map_err(unavailable)?;
+        let within = self.points.range((until - alarm.rule.span(), 0)..(until, 0));
         let seen = within.filter(|(_, point)| {
             let (_, metric, dimensions) = point.metric.as_ref();
-            rule.watches(name, metric, dimensions)
+            alarm.watches(metric, dimensions, point.sender)
         });
         Ok(seen.map(|((at, _), point)| (*at, point.sample)).collect())
     }
@@ -156,7 +157,7 @@ impl Data {
             *self.metrics.entry(Arc::clone(&metric)).or_default() += 1;
             let id = (at, self.taken);
             self.taken += 1;
-            self.points.insert(id, Point { metric, sample });
+            self.points.insert(id, Point { metric, sender: put.stack, sample });
             self.kept_from.insert((at.max(came), id));
             self.lately.push_back(came);
         }

@@ -53,9 +53,7 @@ struct Woken {
 
 /// An alarm to be evaluated.
 struct Due {
-    id: AlarmId,
-    name: String,
-    rule: AlarmRule,
+    made: AlarmMade,
     /// When its period was over.
     until: DateTime<Utc>,
 }
@@ -126,7 +124,7 @@ impl AlarmKeeper {
         kept.wake(&self.0).await?;
         for datum in &put.data {
             let is_watched = |(_, made): (&Woken, &AlarmMade)| {
-                made.rule.watches(&made.name, &datum.metric, &datum.dimensions)
+                made.watches(&datum.metric, &datum.dimensions, put.stack)
             };
             if !kept.watching().any(is_watched) {
                 let name = datum.dimensions.get(crate::events::alarm::ALARM_NAME);
@@ -246,8 +244,8 @@ impl AlarmKeeper {
             if due.is_empty() {
                 break;
             }
-            for Due { id, name, rule, until } in due {
-                let data = kept.data.of(&self.0, project, (&name, &rule), until, span).await?;
+            for Due { made, until } in due {
+                let (id, data) = (made.alarm_id, kept.data.of(&self.0, &made, until, span).await?);
                 let meta = Arc::new(Meta::of_command(CommandId(self.0.clock.fresh_id())));
                 kept.tell(&self.0, id, AlarmCommand::Evaluate { until, data }, meta).await?;
                 if self.0.alarms.is_stopped.load(Ordering::Relaxed) {
@@ -378,8 +376,7 @@ impl Kept {
     fn due(&self, now: DateTime<Utc>) -> Vec<Due> {
         let due = self.watching().filter_map(|(it, made)| {
             let until = it.machine.due(&it.last, now).filter(|until| *until <= now)?;
-            let (name, rule) = (made.name.clone(), made.rule.clone());
-            Some(Due { id: made.alarm_id, name, rule, until })
+            Some(Due { made: made.clone(), until })
         });
         due.collect()
     }

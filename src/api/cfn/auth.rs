@@ -3,7 +3,7 @@
 use actix_web::{HttpMessage, HttpRequest};
 
 use super::asked::Asked;
-use super::fault::{ACCESS_DENIED, CfnFault, INCOMPLETE_SIGNATURE, UNKNOWN_KEY};
+use super::fault::{ACCESS_DENIED, CfnFault, INCOMPLETE_SIGNATURE, THROTTLING, UNKNOWN_KEY};
 use super::signature::{self, Window};
 use crate::api::context::{Authenticated, Context};
 use crate::api::error::Fault;
@@ -45,6 +45,7 @@ fn refused(error: SignatureError) -> CfnFault {
     match error {
         SignatureError::UnknownKey => UNKNOWN_KEY.into(),
         SignatureError::Refused => ACCESS_DENIED.into(),
+        SignatureError::Busy => THROTTLING.into(),
         SignatureError::Cloud(error) => {
             tracing::error!(%error, "a signature could not be checked");
             Refusal::unavailable("The identity service cannot be reached at present.").into()

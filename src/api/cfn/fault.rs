@@ -52,7 +52,8 @@ pub(in crate::api) const REQUEST_EXPIRED: Kind =
     kind(400, "RequestExpired", "Request expired or more than 15mins in the future");
 pub(in crate::api) const REQUEST_LIMIT: Kind =
     kind(400, "RequestLimitExceeded", "Payload exceeds maximum allowed size");
-const THROTTLING: Kind = kind(400, "Throttling", "Request was denied due to request throttling");
+pub(super) const THROTTLING: Kind =
+    kind(400, "Throttling", "Request was denied due to request throttling");
 pub(in crate::api) const UNKNOWN_KEY: Kind =
     kind(403, "InvalidClientTokenId", "The certificate or AWS Key ID provided does not exist");
 /// Amazon's, for what Heat does not read.

@@ -14,7 +14,7 @@ use super::shape::Format;
 use super::signature::Window;
 use super::stacks::Served;
 use crate::api::request::{object, read_object, state};
-use crate::api::v1::{requester, resources, seen, writer};
+use crate::api::v1::{requester, resources, seen, writer_of};
 use crate::model::JsonMap;
 
 /// Where signals are heard, by the verbs that somebody may have signed.
@@ -84,7 +84,7 @@ async fn hear(
     let stack = served.stack_at(&arn).await?;
     let name = arn.resource().ok_or_else(not_one)?;
     let resource = resources::named_for(state, &context, &stack, name).await?;
-    let who = writer(state, &context, &stack.project_id).await?;
+    let who = writer_of(state, &context, &stack).await?;
     let (engine, name) = (&state.engine, &resource.name);
     let accepted = match tells {
         true => engine.signal_resource_checked(&who, stack.id, name, &details).await?,

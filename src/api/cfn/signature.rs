@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::asked::Asked;
 use super::fault::{
     CfnFault, INCOMPLETE_SIGNATURE, INVALID_VALUE, MISSING_PARAMETER, MISSING_TOKEN,
-    REQUEST_EXPIRED,
+    REQUEST_EXPIRED, REQUEST_LIMIT,
 };
 use crate::model::hex;
 use crate::openstack::SignedRequest;
@@ -24,6 +24,13 @@ const SIGNATURE_LENGTH_MAX: usize = 255;
 
 /// How many headers may be signed.
 const SIGNED_HEADERS_MAX: usize = 64;
+
+/// How much of the parameters Keystone is told, which reads no more than 112 KiB unless it is set to.
+const TOLD_BYTES_MAX: usize = 100 * 1024;
+
+/// The parts of what version 4 calls a credential: the key, and its scope: date, region, service and
+/// a word that is always the same.
+const CREDENTIAL_PARTS: usize = 5;
 
 /// How long what is signed holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,19 +64,28 @@ pub(in crate::api) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFaul
         host: asked.host.clone(),
         verb: asked.verb.clone(),
         path: asked.path.clone(),
-        params: asked.params.clone(),
+        params: [].into(),
         headers: [].into(),
         body_hash: String::new(),
     };
-    for name in ["Signature", "X-Amz-Signature"] {
-        signed.params.remove(name);
-    }
-    match asked.param("SignatureVersion") {
-        Some("2") => {}
-        _ if asked.is_version_4() => add_version_4(asked, &mut signed)?,
+    let is_posted = match asked.param("SignatureVersion") {
+        Some("2") => false,
+        _ if asked.is_version_4() => {
+            add_version_4(asked, &mut signed)?;
+            asked.verb == "POST"
+        }
         // Keystone would take versions 0 and 1, too, which sign next to nothing.
         Some(_) | None => return Err(INCOMPLETE_SIGNATURE.into()),
+    };
+    let is_told = |name: &str| match name {
+        "Signature" | "X-Amz-Signature" => false,
+        name => !is_posted || name.starts_with("X-Amz-"),
+    };
+    let told = asked.params.iter().filter(|(name, _)| is_told(name));
+    if told.clone().map(|(name, value)| name.len() + value.len()).sum::<usize>() > TOLD_BYTES_MAX {
+        return Err(REQUEST_LIMIT.into());
     }
+    signed.params = told.map(|(name, value)| (name.clone(), value.clone())).collect();
     Ok(Some(signed))
 }
 
@@ -77,7 +93,12 @@ pub(in crate::api) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFaul
 /// nobody else need know what is in it.
 fn add_version_4(asked: &Asked, signed: &mut SignedRequest) -> Result<(), CfnFault> {
     let names: Vec<&str> = signed_headers(asked).split(';').collect();
-    if names.len() > SIGNED_HEADERS_MAX {
+    let scope: Vec<&str> = said(asked, "Credential").split('/').collect();
+    let date = scope.get(1).copied().filter(|date| !date.is_empty());
+    let is_of_its_date = date.zip(date_4(asked)).is_some_and(|(date, at)| at.starts_with(date));
+    // Keystone breaks over what is not so.
+    let is_whole = scope.len() == CREDENTIAL_PARTS && is_of_its_date;
+    if names.len() > SIGNED_HEADERS_MAX || !is_whole {
         return Err(INCOMPLETE_SIGNATURE.into());
     }
     // As Keystone looks for them; an old boto leaves the port out of the host.
@@ -91,9 +112,6 @@ fn add_version_4(asked: &Asked, signed: &mut SignedRequest) -> Result<(), CfnFau
     let found = wanted.filter_map(|(name, shown)| Some((shown, asked.header(name)?)));
     signed.headers = found.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     signed.body_hash = hex(&Sha256::digest(&asked.body));
-    if signed.verb == "POST" {
-        signed.params.retain(|name, _| name.starts_with("X-Amz-"));
-    }
     Ok(())
 }
 
@@ -105,8 +123,21 @@ pub(in crate::api) fn require_signed(asked: &Asked, name: &str) -> Result<(), Cf
 
 /// The names of headers that are signed, with semicolons between them.
 fn signed_headers(asked: &Asked) -> &str {
-    let names = asked.header("authorization").and_then(|header| part(header, "SignedHeaders"));
-    names.or(asked.param("X-Amz-SignedHeaders")).unwrap_or_default()
+    said(asked, "SignedHeaders")
+}
+
+/// What version 4 says of a signature, read as Keystone reads it: of the header, where there is one.
+fn said<'a>(asked: &'a Asked, name: &str) -> &'a str {
+    let found = match asked.header("authorization") {
+        Some(header) => part(header, name),
+        None => asked.param(&format!("X-Amz-{name}")),
+    };
+    found.unwrap_or_default()
+}
+
+/// When version 4 says that a request was signed.
+fn date_4(asked: &Asked) -> Option<&str> {
+    asked.header("x-amz-date").or(asked.param("X-Amz-Date"))
 }
 
 /// A part of the header: `Signature=…`.
@@ -123,7 +154,7 @@ pub(in crate::api) fn check_time(
 ) -> Result<(), CfnFault> {
     let is_4 = asked.is_version_4() && asked.param("SignatureVersion") != Some("2");
     let at = match is_4 {
-        true => asked.header("x-amz-date").or(asked.param("X-Amz-Date")),
+        true => date_4(asked),
         false => asked.param("Timestamp"),
     };
     let at = at.map(time).transpose()?;
@@ -131,8 +162,9 @@ pub(in crate::api) fn check_time(
     let age = at.map(|at| now - at);
     let is_expired = match (is_4, age) {
         (true, Some(age)) => {
-            let seconds = asked.param("X-Amz-Expires").map(|given| given.parse::<u32>());
-            let seconds = seconds.transpose();
+            // The query of what is posted is not signed.
+            let given = asked.param("X-Amz-Expires").filter(|_| asked.verb != "POST");
+            let seconds = given.map(str::parse::<u32>).transpose();
             let seconds = seconds.map_err(|_| CfnFault::new(INVALID_VALUE, "X-Amz-Expires"))?;
             let life = seconds.map(|seconds| TimeDelta::seconds(seconds.into()));
             life.map(|life| age > life.min(EXPIRES_MAX))
@@ -233,6 +265,55 @@ mod tests {
     }
 
     #[test]
+    fn keystone_is_told_no_more_parameters_than_it_reads() {
+        let long = "x".repeat(TOLD_BYTES_MAX);
+        let second = [
+            ("AWSAccessKeyId", "key"),
+            ("Signature", "abc"),
+            ("SignatureVersion", "2"),
+            ("TemplateBody", &long),
+        ];
+        assert_eq!(code(of(&asked("POST", &second, &[]))), "RequestLimitExceeded");
+        let headers = [("authorization", HEADER), ("x-amz-date", "20260102T030405Z")];
+        let fourth = [("TemplateBody", long.as_str())];
+        assert_eq!(code(of(&asked("POST", &fourth, &headers))), "");
+        assert_eq!(code(of(&asked("GET", &fourth[..], &headers))), "RequestLimitExceeded");
+    }
+
+    #[test]
+    fn version_4_needs_a_whole_credential_of_its_date() {
+        let outcome = |credential: &str, date: &str| {
+            let header = HEADER.replace("key/20260102/r/cloudformation/aws4_request", credential);
+            let headers = [("authorization", header.as_str()), ("x-amz-date", date)];
+            code(of(&asked("POST", &[], &headers)))
+        };
+        let date = "20260102T030405Z";
+        assert_eq!(outcome("key/20260102/r/cloudformation/aws4_request", date), "");
+        for credential in [
+            "key",
+            "key/20260102/r/cloudformation",
+            "key/20260102/r/cloudformation/aws4_request/x",
+            "key/20260103/r/cloudformation/aws4_request",
+            "key//r/cloudformation/aws4_request",
+        ] {
+            assert_eq!(outcome(credential, date), "IncompleteSignature", "{credential}");
+        }
+        let scope = "key/20260102/r/cloudformation/aws4_request";
+        assert_eq!(outcome(scope, "yesterday"), "IncompleteSignature");
+        // Where there is a header, Keystone looks nowhere else.
+        let query = [
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
+            ("X-Amz-Credential", scope),
+            ("X-Amz-Date", date),
+            ("X-Amz-SignedHeaders", "host"),
+            ("X-Amz-Signature", "abc"),
+        ];
+        assert_eq!(code(of(&asked("GET", &query, &[]))), "");
+        let basic = [("authorization", "Basic eA==")];
+        assert_eq!(code(of(&asked("GET", &query, &basic))), "IncompleteSignature");
+    }
+
+    #[test]
     fn what_is_signed_by_halves_or_too_long_is_refused() {
         assert!(of(&asked("GET", &[("AWSAccessKeyId", "key")], &[])).unwrap().is_none());
         let refused = |params: &[(&str, &str)]| code(of(&asked("GET", params, &[])));
@@ -284,5 +365,8 @@ mod tests {
         assert_eq!(fourth("20260102T020405Z", "3599"), "RequestExpired");
         assert_eq!(fourth("20251220T020405Z", "99999999"), "RequestExpired");
         assert_eq!(fourth("20260102T020405Z", "-1"), "InvalidParameterValue");
+        let headers = [("authorization", HEADER), ("x-amz-date", "20260102T020405Z")];
+        let posted = asked("POST", &[("X-Amz-Expires", "604800")], &headers);
+        assert_eq!(code(check_time(&posted, Window::Now, now)), "RequestExpired");
     }
 }

@@ -11,7 +11,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::url::Links;
 use crate::api::v1::stacks::{create, definition, show, update};
-use crate::api::v1::{StackPath, any_stack, requester, seen, templates, writer};
+use crate::api::v1::{StackPath, any_stack, requester, seen, stack_named, templates, writer};
 use crate::model::JsonMap;
 use crate::model::sizes::{Room, json_bytes};
 use crate::projections::{StackQuery, StackRow};
@@ -52,7 +52,7 @@ impl Served<'_> {
         if let Some(arn) = Arn::read(name) {
             return self.any_stack_at(&arn).await;
         }
-        let found = state.views.find(context.visible_project(), name.to_owned()).await?;
+        let found = stack_named(state, context, name).await?;
         found.ok_or_else(|| Fault::no_stack(name).into())
     }
 

@@ -63,10 +63,15 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
         });
     }
     // A server of a stack signs as the stack's user, who is of another project.
-    let users = project(served).clone();
-    let owner = served.state.views.project_of_users(users.clone()).await?.unwrap_or(users);
-    let who = v1::writer(served.state, served.context, &owner).await?;
-    let put = DataPut { project_id: owner.clone(), namespace: namespace.to_owned(), data };
+    let (state, context, own) = (served.state, served.context, project(served).clone());
+    let (who, owner, stack) = match state.views.stack_of_users(own.clone()).await? {
+        Some(stack) => {
+            (v1::writer_of(state, context, &stack).await?, stack.project_id, Some(stack.id))
+        }
+        None => (v1::writer(state, context, &own).await?, own, None),
+    };
+    let namespace = namespace.to_owned();
+    let put = DataPut { project_id: owner.clone(), stack, namespace, data };
     let position = served.state.engine.alarms().put_data(&who, &owner, put).await?;
     done(served, position).await
 }

@@ -83,7 +83,7 @@ async fn opened(
         Some(stack) => Some(stack.project_id.clone()),
         None => (verbs.len() == 1).then(|| context.caller.project_id.clone()),
     };
-    let selection = selection::read(&state, &params, project, of_path).await?;
+    let selection = selection::read(&state, &context, &params, project, of_path).await?;
     let after = starting_point(&state, &request, &params, &selection).await?;
     let until = end_point(&state, &params).await?;
     let counted = front::feed(&state, &request, &context.caller)?;

@@ -27,6 +27,9 @@ use crate::model::sizes::answer_json;
 use crate::model::{CommandId, JsonMap, ProjectId, Refusal, StackId, hex};
 use crate::projections::StackRow;
 
+/// Which part of a project's share of a day the users of one of its stacks may use up: a tenth.
+const STACK_USERS_PART: usize = 10;
+
 /// `…/stacks/{name}/{id}…`: a stack by its whole identity.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct StackPath {
@@ -66,6 +69,22 @@ pub(super) async fn living_stack(
     if stack.is_deleted() { Err(Fault::no_stack(&path.name)) } else { Ok(stack) }
 }
 
+/// The stack of an id or a name. An administrator's id may be of any project, and his name means a
+/// stack of his own, as everybody's does.
+pub(super) async fn stack_named(
+    state: &ApiState,
+    context: &Context,
+    name_or_id: &str,
+) -> Result<Option<StackRow>, Fault> {
+    if context.caller.is_admin()
+        && let Ok(id) = Uuid::try_parse(name_or_id)
+        && let Some(stack) = state.views.stack(StackId(id)).await?
+    {
+        return Ok(Some(stack));
+    }
+    Ok(state.views.find(context.caller.project_id.clone(), name_or_id.to_owned()).await?)
+}
+
 /// The asker, as the engine wants to know him.
 pub(super) fn requester(state: &ApiState, context: &Context) -> RequestContext {
     RequestContext {
@@ -86,21 +105,50 @@ pub(super) async fn writer(
     context: &Context,
     project: &ProjectId,
 ) -> Result<RequestContext, Fault> {
-    if let Some(limit) = state.settings.log_bytes_per_day_max.filter(|_| !context.caller.is_admin())
-    {
-        let written = state.views.written(project, state.clock.now()).await?;
-        if written >= limit as u64 {
-            tracing::info!(project = %project, written, limit, "a project has written its share of a day");
-            return Err(Fault::new(
-                "Forbidden",
-                format!(
-                    "Request limit exceeded: You have reached the maximum of {limit} bytes that a \
-                 project may have recorded in a day. Please try again later."
-                ),
-            ));
-        }
+    if let Some(limit) = limit(state, context) {
+        refuse_beyond(state, project, limit, "a project").await?;
     }
     Ok(requester(state, context))
+}
+
+/// The same of whoever may be one of the stack's users: they have a share of their own, so that a
+/// key or a signed address of theirs does not use up the project's.
+pub(super) async fn writer_of(
+    state: &ApiState,
+    context: &Context,
+    stack: &StackRow,
+) -> Result<RequestContext, Fault> {
+    let own = &context.caller.project_id;
+    if stack.user_project.as_ref() == Some(own)
+        && let Some(limit) = limit(state, context)
+    {
+        refuse_beyond(state, own, limit / STACK_USERS_PART, "the users of a stack").await?;
+    }
+    writer(state, context, &stack.project_id).await
+}
+
+fn limit(state: &ApiState, context: &Context) -> Option<usize> {
+    state.settings.log_bytes_per_day_max.filter(|_| !context.caller.is_admin())
+}
+
+async fn refuse_beyond(
+    state: &ApiState,
+    project: &ProjectId,
+    limit: usize,
+    whose: &str,
+) -> Result<(), Fault> {
+    let written = state.views.written(project, state.clock.now()).await?;
+    if written < limit as u64 {
+        return Ok(());
+    }
+    tracing::info!(project = %project, written, limit, "a project has written its share of a day");
+    Err(Fault::new(
+        "Forbidden",
+        format!(
+            "Request limit exceeded: You have reached the maximum of {limit} bytes that {whose} may \
+             have recorded in a day. Please try again later."
+        ),
+    ))
 }
 
 /// The asker of a change that is made once, where the request has a key: of what `kind` it is, and

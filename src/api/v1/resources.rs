@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::stacks::list::split_states;
 use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
-    software_configs, time, writer,
+    software_configs, time, writer, writer_of,
 };
 use crate::actors::RequestContext;
 use crate::actors::stack_users::forbidden;
@@ -216,7 +216,7 @@ pub(in crate::api) async fn signal(
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
     let details = body.0.map_or(Value::Null, Value::Object);
-    let who = writer(&state, &context, &stack.project_id).await?;
+    let who = writer_of(&state, &context, &stack).await?;
     let accepted = state.engine.signal_resource(&who, stack.id, &resource.name, &details).await?;
     seen(&state, &accepted).await?;
     Ok(answer_nothing())

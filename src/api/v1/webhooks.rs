@@ -52,7 +52,8 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
     if let Some(unknown) = filters.unknown().next() {
         return Err(Fault::bad_request(format!("A webhook has no \"{unknown}\".")));
     }
-    let selection = selection::read(&state, &filters, Some(project.clone()), None).await?;
+    let own = Some(project.clone());
+    let selection = selection::read(&state, &context, &filters, own, None).await?;
     let who = writer(&state, &context, &project).await?;
     let (id, key, position) = state.engine.make_webhook(&who, &url, selection).await?;
     seen_at(&state, position).await?;

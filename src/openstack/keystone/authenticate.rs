@@ -13,7 +13,7 @@ use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;
 use crate::openstack::request::{Body, Method};
 use crate::openstack::service::Service;
-use crate::openstack::transport::Call;
+use crate::openstack::transport::{Call, Repeatable};
 
 impl Login {
     /// A token that holds; a new one where the last is about to expire. One caller gets it, the
@@ -106,7 +106,7 @@ pub(super) async fn token_for(cloud: &Cloud, body: Value) -> Result<Token, Cloud
     let mut call = Call::new(Service::Identity, Method::Post, cloud.auth_url("auth/tokens"));
     call.carry(Body::Json(body))?;
     // A second token does no harm.
-    call.repeatable = true;
+    call.repeatable = Repeatable::Yes;
     let answer = cloud.transport().send(&call).await?;
     let Some(text) = answer.header("x-subject-token") else {
         return Err(CloudError::Unreadable {

@@ -54,7 +54,7 @@ impl Cloud {
         &self,
         request: &SignedRequest,
     ) -> Result<(Identity, Secret<String>), SignatureError> {
-        let question = Question::about(request);
+        let question = Question::about(request)?;
         let Some(signers) = &self.others().signers else {
             return self.own_signer_of(&question).await;
         };

@@ -22,6 +22,8 @@ pub(in crate::openstack) struct Token {
     pub(in crate::openstack) catalog: Catalog,
     /// The trust by which it was got.
     pub(in crate::openstack) trust_id: Option<Secret<String>>,
+    /// Keystone's id of the key by whose signature it was got.
+    pub(in crate::openstack) key_id: Option<String>,
 }
 
 impl Token {
@@ -61,6 +63,7 @@ impl Token {
             domain_id: token["domain"]["id"].as_str().map(str::to_owned),
             catalog: Catalog::read(&token["catalog"], preference),
             trust_id: token["OS-TRUST:trust"]["id"].as_str().map(|id| Secret::new(id.to_owned())),
+            key_id: None,
         })
     }
 

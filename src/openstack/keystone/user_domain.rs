@@ -52,9 +52,15 @@ impl UserDomain {
         })
     }
 
-    /// Makes a call as the domain's administrator.
+    /// Makes a call as the domain's administrator. What it changes of a user or a key, or deletes,
+    /// opens nothing any more by what Keystone said of it before.
     pub async fn send(&self, request: Request) -> Result<Response, CloudError> {
-        self.session.send(request).await
+        let (changes, path) = (!request.method.is_read(), request.path.clone());
+        let answer = self.session.send(request).await;
+        if let Some((_, id)) = path.rsplit_once('/').filter(|_| changes) {
+            self.cloud.forget_signer(id);
+        }
+        answer
     }
 
     /// A token of a user's in his project.

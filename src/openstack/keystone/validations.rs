@@ -60,6 +60,11 @@ impl Validations {
         self.lock().known.remove(key);
     }
 
+    /// Drops what was said of some tokens.
+    pub(super) fn forget_where(&self, is_one: impl Fn(&Token) -> bool) {
+        self.lock().known.retain(|_, known| !is_one(&known.token));
+    }
+
     /// Keeps what was said of a token.
     pub(super) fn keep(&self, key: Fingerprint, token: Arc<Token>, now: DateTime<Utc>) {
         let mut inner = self.lock();

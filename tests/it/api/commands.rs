@@ -1,5 +1,6 @@
 //! Commands through HTTP: what is answered, and what is seen at once afterwards.
 
+use hearth::clock::Clock;
 use serde_json::{Value, json};
 
 use super::app::App;
@@ -203,16 +204,36 @@ async fn a_validation_tells_parameters_and_faults() {
 }
 
 #[actix::test]
-async fn an_administrator_reaches_every_projects_stacks() {
+async fn an_administrator_reaches_every_projects_stacks_by_id_and_his_own_by_name() {
     let app = App::start().await;
-    app.create("web", template()).await;
+    let theirs = app.create("web", template()).await["id"].as_str().unwrap().to_owned();
     let (token, project) = app.login("admin", "admin").await;
     let headers = [("x-auth-token", token.as_str())];
-    let moved = app.send("GET", &format!("/v1/{project}/stacks/web"), &headers, None).await;
+    let ask = async |verb: &str, name: &str, body: Option<Value>| {
+        let (path, body) = (format!("/v1/{project}/stacks{name}"), body.map(|it| it.to_string()));
+        app.send(verb, &path, &headers, body).await
+    };
+    let moved = ask("GET", &format!("/{theirs}"), None).await;
     // It leads to the owner's project, whose URL his own token is good for.
     assert!(moved.header("location").contains(&app.project));
     let shown = app.send("GET", moved.header("location"), &headers, None).await;
     assert_eq!(shown.json()["stack"]["stack_name"], "web");
+
+    let now = hearth::clock::SystemClock.now().format("%Y-%m-%dT%H:%M:%S%.6fZ");
+    for (verb, name) in [
+        ("GET", "/web".to_owned()),
+        ("DELETE", "/web".to_owned()),
+        ("POST", "/web/actions".to_owned()),
+        ("GET", format!("/web?at={now}")),
+    ] {
+        assert_eq!(ask(verb, &name, None).await.status, 404, "{verb} {name}");
+    }
+    let body = json!({ "stack_name": "web", "template": template() });
+    let own = ask("POST", "", Some(body)).await.json()["stack"]["id"].take();
+    let moved = ask("PUT", "/web", None).await;
+    assert!(
+        moved.header("location").ends_with(&format!("{project}/stacks/web/{own}").replace('"', ""))
+    );
     app.stop().await;
 }
 

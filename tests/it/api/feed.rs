@@ -146,7 +146,7 @@ async fn listed_to(app: &App, token: &str, path: &str) -> Vec<String> {
 async fn an_administrator_follows_the_events_of_every_project() {
     let app = App::start().await;
     let other = Story::of(app.log.clone(), "another", 41);
-    other.created("theirs", &["net"]).await;
+    let (theirs, _) = other.created("theirs", &["net"]).await;
     let story = Story::of(app.log.clone(), &app.project, 42);
     story.created("ours", &["port"]).await;
     app.views.after(app.log.durable_position()).await.unwrap();
@@ -157,8 +157,13 @@ async fn an_administrator_follows_the_events_of_every_project() {
     let all = follow("&all_projects=true").await;
     assert_eq!(all.len(), 12);
     assert_eq!((all[0].as_str(), all[6].as_str()), ("1 StackCreated", "7 StackCreated"));
-    // A stack is found by its name wherever it is.
-    assert_eq!(follow("&all_projects=true&stack=theirs").await, all[..6]);
+    // A stack is found by its id wherever it is, and by its name in his own project.
+    assert_eq!(follow(&format!("&all_projects=true&stack={}", theirs.id)).await, all[..6]);
+    for query in ["&all_projects=true&stack=theirs", &format!("&stack={}", theirs.id)] {
+        let path = format!("/v1/{project}/feed?until=now{query}");
+        let refused = app.send("GET", &path, &[("x-auth-token", &token)], None).await;
+        assert_eq!(refused.status, 404, "{query}");
+    }
     assert_eq!(
         follow("&all_projects=true&resource=port").await,
         ["10 ActionStarted", "11 ActionSettled"]

@@ -151,7 +151,7 @@ async fn a_deleted_stack_is_found_by_its_id_alone() {
     story.act(&stack, "net", ids[0], Action::Delete).await;
     story.walked(&stack, Action::Delete, Status::Complete).await;
     let views = views_of(&story).await;
-    let project = Some(story.project.clone());
+    let project = story.project.clone();
     assert!(views.find(project.clone(), "web".into()).await.unwrap().is_none());
     let found = views.find(project, stack.id.to_string()).await.unwrap().unwrap();
     assert!(found.is_deleted());

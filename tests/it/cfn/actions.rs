@@ -273,6 +273,31 @@ async fn stacks_are_listed_on_from_where_a_page_ended() {
 }
 
 #[actix::test]
+async fn a_name_leads_an_administrator_to_a_stack_of_his_own() {
+    let mut desk = Desk::open().await;
+    let template = json!({ "heat_template_version": "2018-08-31", "resources": {
+        "r": { "type": "OS::Heat::TestResource" } } });
+    let theirs = desk.app.create("web", template.clone()).await["id"].as_str().unwrap().to_owned();
+    let (admin, project) = desk.app.login("admin", "admin").await;
+    desk.key = key(&desk.app, &admin, &project).await;
+    let template = template.to_string();
+    let named = [("StackName", "web")];
+    for action in ["DescribeStacks", "DeleteStack", "UpdateStack"] {
+        let params = [named[0], ("TemplateBody", &template)];
+        let refused = desk.get(action, &params).await;
+        let code = (refused.status, within(&refused.text, "Code"));
+        assert_eq!(code, (400, "InvalidParameterValue"), "{action}");
+    }
+    let made = desk.post("CreateStack", &[named[0], ("TemplateBody", &template)]).await;
+    let own = within(&made.text, "StackId").to_owned();
+    assert_eq!(within(&desk.get("DescribeStacks", &named).await.text, "StackId"), own);
+    // An id is good for any.
+    let shown = desk.get("DescribeStacks", &[("StackName", &theirs)]).await.text;
+    assert!(within(&shown, "StackId").ends_with(&theirs), "{shown}");
+    desk.app.stop().await;
+}
+
+#[actix::test]
 async fn more_than_a_thousand_events_are_told_by_pages() {
     let desk = Desk::open().await;
     let of = |count: usize| {

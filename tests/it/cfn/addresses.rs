@@ -1,6 +1,7 @@
 //! Addresses that stacks hand out, signed by keys of their own: whoever has one may signal, with
 //! nothing else to show.
 
+use hearth::events::log::MemoryLog;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -136,6 +137,36 @@ async fn whoever_has_a_handles_address_signals_it_and_nothing_else() {
         assert_eq!(code(&curl(&app, "PUT", &own, &json!({})).await).0, 400);
         assert_eq!(users_and_keys(&app).await, Vec::<String>::new(), "{kind}");
     }
+    app.stop().await;
+}
+
+#[actix::test]
+async fn whoever_has_an_address_uses_up_a_share_of_its_own() {
+    let app = App::writing(std::sync::Arc::new(MemoryLog::new()), 2_000_000).await;
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": { "handle": { "type": "AWS::CloudFormation::WaitConditionHandle" } },
+        "outputs": { "address": { "value": { "get_resource": "handle" } } },
+    });
+    let web = app.create("web", template.clone()).await;
+    let address = output(&web, "address");
+    let (mut taken, data) = (0, "x".repeat(20_000));
+    let refused = loop {
+        let body = json!({ "Status": "SUCCESS", "UniqueId": "a", "Reason": "ok", "Data": data });
+        let heard = curl(&app, "PUT", &address, &body).await;
+        match heard.status {
+            200 => taken += 1,
+            _ => break heard,
+        }
+    };
+    assert_eq!(code(&refused), (403, "AccessDenied"));
+    assert!(refused.text.contains("200000 bytes that the users of a stack"), "{}", refused.text);
+    assert!((2..=10).contains(&taken), "{taken}");
+    // Others of the project go on, and so do users of other stacks.
+    let other = app.create("other", template).await;
+    let body = json!({ "Status": "SUCCESS", "UniqueId": "a", "Reason": "ok", "Data": data });
+    let heard = curl(&app, "PUT", &output(&other, "address"), &body).await;
+    assert_eq!(heard.status, 200, "{}", heard.text);
     app.stop().await;
 }
 

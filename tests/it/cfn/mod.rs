@@ -4,6 +4,7 @@ mod actions;
 mod addresses;
 mod clouds;
 mod desk;
+mod keys;
 mod protocols;
 mod refusals;
 mod signals;

@@ -48,7 +48,7 @@ async fn live(world: &World, log: &CutLog) -> Option<()> {
 
 async fn heal(ground: &Ground, appends: i64) {
     let world = start(ground, ground.log.clone()).await;
-    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else { return };
+    let Some(stack) = world.stack_named("web").await else { return };
     let end = world.at_rest(stack.id).await;
     let child: Option<StackId> =
         world.physical_id(stack.id, "group").await.and_then(|id| id.parse().ok());

@@ -79,7 +79,7 @@ async fn take_over(ground: &Ground, empty: &Value, document: Option<Value>, appe
     ground.views_catch_up(&world).await;
     let networks = || ground.counts()["networks"].as_u64().unwrap();
     let full = empty["networks"].as_u64().unwrap() + 2;
-    let mut living = world.views.find(None, "web".to_owned()).await.unwrap().map(|web| web.id);
+    let mut living = world.stack_named("web").await.map(|web| web.id);
     if let Some(web) = living {
         let end = at_its_end(&world, web).await;
         assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
@@ -121,7 +121,7 @@ async fn every_cut_of_a_life_with_an_external_resource_leaves_it_as_it_is() {
         drop(world);
         let world = ground.start().await;
         ground.views_catch_up(&world).await;
-        if let Some(web) = world.views.find(None, "web".to_owned()).await.unwrap() {
+        if let Some(web) = world.stack_named("web").await {
             let end = at_its_end(&world, web.id).await;
             assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
             if end != "DELETE_COMPLETE" {

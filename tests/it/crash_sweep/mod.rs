@@ -164,7 +164,7 @@ async fn at_its_end(world: &World, id: StackId) -> String {
 /// A new engine on what is left: the stack settles by itself, and the cloud is as it says.
 async fn heal(life: &impl Life, ground: &Ground, empty: &Value, appends: i64) {
     let world = ground.start().await;
-    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else {
+    let Some(stack) = world.stack_named("web").await else {
         assert_eq!(&ground.counts(), empty, "cut after {appends}: no stack, and yet something");
         return;
     };

@@ -27,7 +27,7 @@ async fn live(far: &Far, world: &World, log: &CutLog) -> Option<()> {
 
 async fn heal(far: &Far, empty: u64, appends: i64) {
     let world = far.ground.start().await;
-    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else {
+    let Some(stack) = world.stack_named("web").await else {
         assert!(far.stacks().await.is_empty(), "cut after {appends}");
         return;
     };

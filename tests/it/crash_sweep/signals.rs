@@ -132,7 +132,7 @@ async fn live(world: &World, log: &CutLog, taken: &Mutex<BTreeSet<String>>) -> O
 /// A new engine on what is left: with the signals that are still missing, all ends well.
 async fn heal(ground: &Ground, empty: &Value, taken: &BTreeSet<String>, appends: i64) {
     let world = ground.start().await;
-    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else { return };
+    let Some(stack) = world.stack_named("web").await else { return };
     let id = stack.id;
     if !stack.is_deleted() {
         let who = world.requester();

@@ -62,7 +62,7 @@ async fn heal(ground: &Ground, ears: &Ears, place: &str) {
     let hears = Some(&ears.notified);
     let (world, outlets) = ground.start_telling(ground.log.clone(), hears).await;
     ground.views_catch_up(&world).await;
-    if let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() {
+    if let Some(stack) = world.stack_named("web").await {
         let end = at_its_end(&world, stack.id).await;
         assert!(end.ends_with("_COMPLETE"), "{place}: {end}");
         let gone_off = ground.count("AlarmStateSet").await;

@@ -102,7 +102,7 @@ async fn every_cut_of_a_life_heals() {
 
         let second = Arc::new(open(&place.url));
         let world = ground.start_on(second.clone()).await;
-        if let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() {
+        if let Some(stack) = world.stack_named("web").await {
             let end = world.at_rest(stack.id).await;
             assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
             if end != "DELETE_COMPLETE" {

@@ -75,6 +75,7 @@ async fn put_datum(world: &World, datum: Datum) -> Result<(), Refusal> {
     let project = who.caller.project_id.clone();
     let put = DataPut {
         project_id: project.clone(),
+        stack: None,
         namespace: "system/linux".to_owned(),
         data: vec![datum],
     };
@@ -438,6 +439,7 @@ async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
     alarms.put_alarm(&who, &project, "alarm-0", rule("mem")).await.unwrap();
     let put = |metrics: usize, of: usize| DataPut {
         project_id: project.clone(),
+        stack: None,
         namespace: "n".to_owned(),
         data: (0..metrics)
             .map(|number| Datum {

@@ -116,7 +116,7 @@ async fn a_template_that_is_too_large_in_itself_is_refused_before_anything_is_ma
         refused.message,
         format!("RequestLimitExceeded: : resources.thing<behind.yaml>: : {TOO_MANY}")
     );
-    assert!(world.views.find(None, "web".to_owned()).await.unwrap().is_none());
+    assert!(world.stack_named("web").await.is_none());
 }
 
 #[actix::test]

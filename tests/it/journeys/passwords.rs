@@ -184,7 +184,7 @@ async fn every_cut_of_a_life_by_password_heals() {
         // What goes on has no token any more.
         let world = ground.start_with(ground.log.clone(), limits()).await;
         world.engine.let_go_of_unclaimed().await;
-        if let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() {
+        if let Some(stack) = world.stack_named("web").await {
             assert_eq!(world.at_rest(stack.id).await, "CREATE_COMPLETE", "cut after {appends}");
             let accepted = Accepted { stack: stack.id, name: "web".into(), position: Position(0) };
             delete(&world, &eve.asks(&ground, FIRST, None).await, &accepted).await;

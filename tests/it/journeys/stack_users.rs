@@ -114,7 +114,7 @@ async fn a_project_that_cannot_be_deleted_fails_the_deletion() {
 /// Waits until a stack's deployment waits for its signal; `None` where there is no such stack.
 async fn deployed(world: &World) -> Option<StackRow> {
     loop {
-        let stack = world.views.find(None, "web".to_owned()).await.unwrap()?;
+        let stack = world.stack_named("web").await?;
         if !world.views.deployments(None, None).await.unwrap().is_empty() {
             return Some(stack);
         }

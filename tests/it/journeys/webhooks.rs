@@ -227,7 +227,7 @@ async fn a_receiver_hears_everything_whenever_the_process_dies() {
         assert!(made.is_err() || kept.len() == 1 || !whole, "cut after {appends}: it is lost");
         if let Some(webhook) = kept.first() {
             // What was left to be done goes on, and is told, too.
-            if let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() {
+            if let Some(stack) = world.stack_named("web").await {
                 assert_eq!(world.at_rest(stack.id).await, "CREATE_COMPLETE");
                 all_heard(&ground, &bell, webhook.position).await;
             }

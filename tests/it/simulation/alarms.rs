@@ -129,8 +129,12 @@ async fn put(world: &World, clock: &SimulatedClock, chance: &mut Chance) {
     };
     let who = world.requester();
     let project_id = who.caller.project_id.clone();
-    let put =
-        DataPut { project_id: project_id.clone(), namespace: "n".to_owned(), data: vec![datum] };
+    let put = DataPut {
+        project_id: project_id.clone(),
+        stack: None,
+        namespace: "n".to_owned(),
+        data: vec![datum],
+    };
     let _ = world.engine.alarms().put_data(&who, &project_id, put).await;
 }
 

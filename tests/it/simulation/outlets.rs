@@ -131,7 +131,7 @@ async fn step(world: &World, chance: &mut Chance) {
     let name = NAMES[chance.below(NAMES.len() as u64) as usize];
     let value = chance.below(5).to_string();
     let template = hot(json!({ "r": test_resource(json!({ "value": value })) }));
-    let stack = world.views.find(None, name.to_owned()).await.unwrap();
+    let stack = world.stack_named(name).await;
     let stack = stack.filter(|stack| !stack.is_deleted()).map(|stack| stack.id);
     match (chance.below(6), stack) {
         (0..4, None) => drop(world.create(name, template).await),

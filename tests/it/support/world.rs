@@ -20,7 +20,7 @@ use hearth::model::{
 };
 use hearth::openstack::{Cloud, CloudSettings, FetchBudget, Session, UserDomainSettings};
 use hearth::outlets::{Carrier, Notification, NotificationSettings, OutletParts, Outlets};
-use hearth::projections::{EventQuery, Views};
+use hearth::projections::{EventQuery, StackField, StackQuery, StackRow, Views};
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use hearth::template::StackSource;
@@ -410,6 +410,13 @@ impl World {
     pub(crate) async fn delete(&self, stack: StackId) -> Result<Accepted, Refusal> {
         self.forget_plan(stack);
         self.engine.delete_stack(&self.requester(), stack).await
+    }
+
+    /// The living stack of a name.
+    pub(crate) async fn stack_named(&self, name: &str) -> Option<StackRow> {
+        let filters = vec![(StackField::Name, vec![name.to_owned()])];
+        let query = StackQuery { filters, ..StackQuery::default() };
+        self.views.stacks(query).await.unwrap().pop()
     }
 
     /// Waits until neither the stack nor a resource of it is at work, and gives its state.

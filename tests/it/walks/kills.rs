@@ -46,7 +46,7 @@ impl Goal {
     async fn tell(&self, world: &World, stack: Option<StackId>) -> Result<StackId, Refusal> {
         let accepted: Accepted = match (self, stack) {
             (Goal::Create(template), None) => {
-                let found = world.views.find(None, "walk".to_owned()).await.unwrap();
+                let found = world.stack_named("walk").await;
                 match found {
                     Some(stack) => return Ok(stack.id),
                     None => world.create("walk", template.clone()).await?,

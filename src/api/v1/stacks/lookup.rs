@@ -12,7 +12,7 @@ use crate::api::past::{position_at, revision};
 use crate::api::query::AT;
 use crate::api::request::{Body, Params};
 use crate::api::url::Links;
-use crate::api::v1::{Answer, StackPath, State};
+use crate::api::v1::{Answer, StackPath, State, stack_named};
 use crate::api::versions::plain;
 use crate::model::Arn;
 use crate::projections::{StackField, StackQuery, StackRow};
@@ -91,19 +91,18 @@ async fn named_then(
     request: &HttpRequest,
     name_or_id: &str,
 ) -> Result<Option<StackRow>, Fault> {
-    let project = context.visible_project();
     let params = Params::of(request);
     if params.one(AT.name).is_some_and(|at| revision(at).is_none())
         && let at @ Some(_) = position_at(state, &params).await?
     {
         let filters = vec![(StackField::Name, vec![name_or_id.to_owned()])];
-        let project = project.clone();
+        let project = Some(context.caller.project_id.clone());
         let query = StackQuery { project, filters, nested: true, at, ..StackQuery::default() };
         if let Some(then) = state.views.stacks(query).await?.into_iter().next() {
             return Ok(Some(then));
         }
     }
-    Ok(state.views.find(project, name_or_id.to_owned()).await?)
+    Ok(stack_named(state, context, name_or_id).await?)
 }
 
 /// 302 with an absolute Location that carries the query: clients follow it with the same verb and
