@@ -135,7 +135,7 @@ impl Declared {
                 None => Ok(done()),
             },
             Err(error) if error.is_conflict() => {
-                progress.again(cloud.now(), error.into(), |p| p.to(PlainStage::Delete))
+                progress.again_to_go(cloud.now(), error.into(), |p| p.to(PlainStage::Delete))
             }
             Err(error) => Err(error.into()),
         }
@@ -158,7 +158,7 @@ impl Declared {
             Gone::Again => {
                 let name = subject.physical_id.as_deref().unwrap_or(&subject.physical_name);
                 let error = Failure::StillThere(name.to_owned());
-                progress.again(cloud.now(), error, |p| p.to(PlainStage::Delete))
+                progress.again_to_go(cloud.now(), error, |p| p.to(PlainStage::Delete))
             }
         }
     }

@@ -11,10 +11,12 @@ use crate::resource_types::failure::{Failure, Recorded};
 use crate::resource_types::job::{Beat, Learned};
 use crate::resource_types::stage::Stages;
 
-/// How often a deletion or a call that met a conflict is made again. A create that fails is made
-/// again as a whole, where all can see it: by the resource's machine. With their pauses they last as
-/// long as Heat's five: a minute.
-const TRIES_AGAIN_MAX: u32 = 7;
+/// How often a call that met a conflict is made again. A create that fails is made again as a whole,
+/// where all can see it: by the resource's machine.
+const TRIES_AGAIN_MAX: u32 = 5;
+
+/// The same of what is to go: with its pauses it is tried for as long as in Heat, a minute.
+const TRIES_TO_GO_MAX: u32 = 7;
 
 /// The pause before the first repetition; each further one doubles it.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);
@@ -53,7 +55,7 @@ impl Pause {
 
 /// The pause before a repetition.
 fn pause(repetitions: u32) -> TimeDelta {
-    let pause = PAUSE_FIRST * 2_u32.pow(repetitions.min(TRIES_AGAIN_MAX));
+    let pause = PAUSE_FIRST * 2_u32.pow(repetitions.min(TRIES_TO_GO_MAX));
     TimeDelta::from_std(pause).unwrap_or_default()
 }
 
@@ -87,13 +89,33 @@ impl Progress {
 
     /// Begins again with `step` after a pause, or gives up with the first failure.
     pub(crate) fn again(
+        self,
+        now: DateTime<Utc>,
+        error: Failure,
+        step: impl FnOnce(Self) -> Step,
+    ) -> Result<Beat, Failure> {
+        self.again_within(TRIES_AGAIN_MAX, now, error, step)
+    }
+
+    /// The same for a call after which something is to be gone.
+    pub(crate) fn again_to_go(
+        self,
+        now: DateTime<Utc>,
+        error: Failure,
+        step: impl FnOnce(Self) -> Step,
+    ) -> Result<Beat, Failure> {
+        self.again_within(TRIES_TO_GO_MAX, now, error, step)
+    }
+
+    fn again_within(
         mut self,
+        tries: u32,
         now: DateTime<Utc>,
         error: Failure,
         step: impl FnOnce(Self) -> Step,
     ) -> Result<Beat, Failure> {
         let failure = self.failure.get_or_insert((&error).into()).clone();
-        if self.tries >= TRIES_AGAIN_MAX {
+        if self.tries >= tries {
             return Err(failure.into());
         }
         let until = now + pause(self.tries);

@@ -174,7 +174,9 @@ impl ResourceType for Container {
                 Ok(_) => Ok(done()),
                 Err(error) if error.is_not_found() => Ok(done()),
                 Err(error) if error.is_conflict() => {
-                    beating.progress().again(cloud.now(), error.into(), |p| p.to(Stage::Delete))
+                    beating
+                        .progress()
+                        .again_to_go(cloud.now(), error.into(), |p| p.to(Stage::Delete))
                 }
                 Err(error) => Err(error.into()),
             },

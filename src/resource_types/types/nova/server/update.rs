@@ -138,7 +138,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
         Some(Stage::Settling) => match poll(cloud, subject)? {
             Some(server) if server["OS-EXT-STS:task_state"].is_null() => {
                 match interfaces::detaching(cloud, subject)? {
-                    Some(port) => beating.progress().again(
+                    Some(port) => beating.progress().again_to_go(
                         cloud.now(),
                         interfaces::not_detached(subject, &port),
                         |progress| progress.to(Stage::Settling),
