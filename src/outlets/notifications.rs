@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::bus::Bus;
 use super::notification::Notification;
 use super::place::Place;
-use super::scaling::Scaled;
+use super::scaling::{Groups, Scaled};
 use super::{Broken, OutletParts};
 use crate::events::RecordedEvent;
 use crate::events::log::Filter;
@@ -88,9 +88,10 @@ pub(super) async fn follow(
     let filter = Filter { kinds: vec!["stack", "resource"] };
     let mut events = parts.log.subscribe(place.reached, filter);
     let mut ways = Way::all(&settings.carrier);
+    let mut groups = Groups::default();
     while let Some(event) = place.awaits(events.next()).await? {
         let event = event?;
-        let notification = notification(parts, settings, &event).await?;
+        let notification = notification(parts, settings, &mut groups, &event).await?;
         if let Some(notification) = &notification {
             // Only once all have it the place moves on, so a crash in between repeats it for all.
             for way in &mut ways {
@@ -106,6 +107,7 @@ pub(super) async fn follow(
 async fn notification(
     parts: &OutletParts,
     settings: &NotificationSettings,
+    groups: &mut Groups,
     event: &RecordedEvent,
 ) -> Result<Option<Notification>, Broken> {
     let (stack, scaled) = match event.event_type.as_ref() {
@@ -114,7 +116,7 @@ async fn notification(
             (id.map(StackId), None)
         }
         "SignalTaken" | "SignalHandled" => {
-            let scaled = Scaled::of(parts, event).await?;
+            let scaled = groups.scaled(parts, event).await?;
             (scaled.as_ref().map(|scaled| scaled.stack), scaled)
         }
         _ => (None, None),

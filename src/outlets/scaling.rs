@@ -1,5 +1,6 @@
 //! The change of a group's size as the group's own stream tells it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,6 +9,21 @@ use super::{Broken, OutletParts};
 use crate::events::resource::{ActionStarted, SignalTaken};
 use crate::events::{RecordedEvent, ResourceEvent, StreamRevision};
 use crate::model::{PHYSICAL_NAME_MAX_CHARS, ResourceId, StackId, physical_name};
+
+/// Of how many resources that were signaled it is remembered what they are.
+const KNOWN_MAX: usize = 4_096;
+
+/// The resources that were signaled; `None` is one that is no group, whose stream is not read again.
+#[derive(Default)]
+pub(super) struct Groups(HashMap<ResourceId, Option<Group>>);
+
+/// A group whose size signals change.
+struct Group {
+    stack: StackId,
+    name: String,
+    /// The signals that were taken and are not handled yet.
+    taken: Vec<SignalTaken>,
+}
 
 /// A step in the change of a group's size.
 pub(super) struct Scaled {
@@ -21,63 +37,74 @@ pub(super) struct Scaled {
     adjustment_type: Value,
 }
 
-impl Scaled {
+impl Groups {
     /// What a signal means that was taken or handled; `None` where it is not of a group.
-    pub(super) async fn of(
+    pub(super) async fn scaled(
+        &mut self,
         parts: &OutletParts,
         event: &RecordedEvent,
     ) -> Result<Option<Scaled>, Broken> {
         let id = event.stream.as_str().strip_prefix("resource-").and_then(|id| id.parse().ok());
         let Some(id) = id.map(ResourceId) else { return Ok(None) };
-        let slice = parts.log.read(&event.stream, StreamRevision(0)).await?;
-        let told = slice.events.iter().filter(|it| it.revision <= event.revision);
-        Ok(Self::told(id, told, |driver_type| parts.engine.scales(driver_type)))
-    }
-
-    /// What the newest of a resource's events means.
-    fn told<'a>(
-        id: ResourceId,
-        told: impl Iterator<Item = &'a Arc<RecordedEvent>>,
-        scales: impl FnOnce(&str) -> bool,
-    ) -> Option<Scaled> {
-        let mut started: Option<ActionStarted> = None;
-        let mut driver_type = String::new();
-        let mut taken: Vec<SignalTaken> = Vec::new();
-        let mut handled = None;
-        for event in told {
-            match event.decode::<ResourceEvent>() {
-                Ok(ResourceEvent::ActionStarted(it)) => {
-                    if let Some(definition) = &it.definition {
-                        driver_type.clone_from(&definition.driver_type);
-                    }
-                    started = Some(it);
-                }
-                Ok(ResourceEvent::SignalTaken(it)) => {
-                    taken.push(it);
-                    handled = None;
-                }
-                Ok(ResourceEvent::SignalHandled(it)) => handled = Some(it),
-                _ => {}
+        if !self.0.contains_key(&id) {
+            let slice = parts.log.read(&event.stream, StreamRevision(0)).await?;
+            let before = slice.events.iter().filter(|it| it.revision < event.revision);
+            let group = Group::of(id, before, |driver_type| parts.engine.scales(driver_type));
+            if self.0.len() >= KNOWN_MAX {
+                self.0.clear();
             }
+            self.0.insert(id, group);
         }
-        let signal = handled.as_ref().map(|it| it.signal);
-        let asked = match signal {
-            None => taken.last(),
-            Some(signal) => taken.iter().rfind(|it| it.signal == signal),
-        };
-        let (started, asked) = (started?, asked?);
+        let group = self.0.get_mut(&id).and_then(Option::as_mut);
+        Ok(group.and_then(|group| group.take(event)))
+    }
+}
+
+impl Group {
+    /// The group as these events tell it; `None` where the resource is none.
+    fn of<'a>(
+        id: ResourceId,
+        mut events: impl Iterator<Item = &'a Arc<RecordedEvent>>,
+        scales: impl FnOnce(&str) -> bool,
+    ) -> Option<Self> {
+        // What a resource is of stays.
+        let (started, driver_type) = events.find_map(|event| driver_of(event))?;
         if !scales(&driver_type) {
             return None;
         }
-        let group = physical_name(&started.stack_name, &started.name, id, PHYSICAL_NAME_MAX_CHARS);
+        let name = physical_name(&started.stack_name, &started.name, id, PHYSICAL_NAME_MAX_CHARS);
+        let mut group = Self { stack: started.stack_id, name, taken: Vec::new() };
+        for event in events {
+            group.take(event);
+        }
+        Some(group)
+    }
+
+    /// Takes in what happened; what that means for the size.
+    fn take(&mut self, event: &RecordedEvent) -> Option<Scaled> {
+        if !["SignalTaken", "SignalHandled"].contains(&event.event_type.as_ref()) {
+            return None;
+        }
+        let (asked, end) = match event.decode::<ResourceEvent>() {
+            Ok(ResourceEvent::SignalTaken(taken)) => {
+                self.taken.push(taken.clone());
+                (taken, None)
+            }
+            Ok(ResourceEvent::SignalHandled(handled)) => {
+                let at = self.taken.iter().position(|taken| taken.signal == handled.signal)?;
+                (self.taken.remove(at), Some(handled.error))
+            }
+            _ => return None,
+        };
+        let group = self.name.clone();
         let of = |key: &str| asked.details.get(key).cloned().unwrap_or_default();
-        let (suffix, message, capacity) = match handled.map(|it| it.error) {
+        let (suffix, message, capacity) = match end {
             None => ("start", format!("Start resizing the group {group}"), of("capacity")),
             Some(None) => ("end", format!("End resizing the group {group}"), of("size")),
             Some(Some(error)) => ("error", error, of("capacity")),
         };
         Some(Scaled {
-            stack: started.stack_id,
+            stack: self.stack,
             suffix,
             group,
             message,
@@ -86,7 +113,16 @@ impl Scaled {
             adjustment_type: of("adjustment_type"),
         })
     }
+}
 
+/// What runs the resource, where an event says it.
+fn driver_of(event: &RecordedEvent) -> Option<(ActionStarted, String)> {
+    let Ok(ResourceEvent::ActionStarted(started)) = event.decode() else { return None };
+    let driver_type = started.definition.as_ref()?.driver_type.clone();
+    Some((started, driver_type))
+}
+
+impl Scaled {
     /// Adds what it says to what is said of the stack.
     pub(super) fn add_to(&self, payload: &mut Value) {
         let own = json!({
@@ -172,7 +208,8 @@ mod tests {
     }
 
     fn told(events: &[Arc<RecordedEvent>]) -> Option<Scaled> {
-        Scaled::told(ResourceId::default(), events.iter(), |driver_type| driver_type == "Group")
+        let (newest, before) = events.split_last().unwrap();
+        Group::of(ResourceId::default(), before.iter(), |it| it == "Group")?.take(newest)
     }
 
     #[test]
@@ -210,6 +247,10 @@ mod tests {
     fn a_signal_to_what_is_no_group_is_no_change_of_size() {
         let mut begun = begun();
         begun.definition = Some(Definition::default());
-        assert!(told(&[event(1, begun), event(2, taken(1, 1, 2))]).is_none());
+        let events = [event(1, begun), event(2, taken(1, 1, 2)), event(3, handled(1, None))];
+        let mut looked_at = 0;
+        let events = events.iter().inspect(|_| looked_at += 1);
+        assert!(Group::of(ResourceId::default(), events, |it| it == "Group").is_none());
+        assert_eq!(looked_at, 1, "what it is of is known by the first");
     }
 }
