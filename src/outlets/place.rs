@@ -46,7 +46,10 @@ impl Place {
         begin: Begin,
     ) -> Result<Place, Broken> {
         let stream = StreamId::outlet(name);
-        let slice = parts.log.read(&stream, StreamRevision(0)).await?;
+        let end = parts.log.read(&stream, StreamRevision(u64::MAX >> 1)).await?.head;
+        // What was noted last counts, and there may be much.
+        let last = StreamRevision(end.next.saturating_sub(1));
+        let slice = parts.log.read(&stream, last).await?;
         let decoded = slice.events.last().map(|event| event.decode::<OutletEvent>());
         let known = decoded.transpose().map_err(crate::projections::ViewError::from)?;
         let reached = known.as_ref().map(|OutletEvent::Delivered(it)| it.position);
