@@ -11,6 +11,7 @@ use crate::events::log::{EventLog, Filter};
 use crate::events::resource::Definition;
 use crate::events::vault::Vault;
 use crate::events::{Position, ResourceEvent};
+use crate::model::sizes::json_bytes;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
 use crate::projections::EventDue;
 
@@ -18,6 +19,10 @@ use crate::projections::EventDue;
 const PAGE: usize = 256;
 /// How many messages Zaqar takes at a time.
 const MESSAGES_MAX: usize = 20;
+/// How long a request may be that posts them, where Zaqar's operator says nothing else, and how much
+/// of that is around the messages.
+const POST_MAX_BYTES: usize = 262_144;
+const FRAME_BYTES: usize = r#"{"messages":[]}"#.len();
 /// How long a message lives whose sink does not say, in seconds.
 const TTL_SECS: i64 = 3_600;
 /// How long it is tried to send a message at most, in seconds.
@@ -87,23 +92,64 @@ async fn deliver(parts: &OutletParts, sink: &Value, events: &[EventDue]) -> Resu
     for due in events {
         messages.push(json!({ "body": body(parts, due).await?, "ttl": queue.ttl_secs }));
     }
-    let path = format!("/v2/queues/{}/messages", path_segment(queue.name));
-    let request = Request::post(Service::of_type("messaging"), path)
-        .header("client-id", due.event.stack.to_string())
-        .header("x-project-id", due.project_id.as_str())
-        .json(json!({ "messages": messages }));
     let newest = events.iter().map(|due| due.event.at).max().unwrap_or(due.event.at);
     let until = newest + TimeDelta::seconds(queue.ttl_secs.clamp(0, TRIED_MAX_SECS));
-    let error = match parts.engine.session_of(&due.project_id, &due.trustor).await {
-        Ok(session) => match send(parts, &session, &request, until).await {
-            Ok(()) => return Ok(()),
-            Err(error) => error.to_string(),
-        },
-        Err(refusal) => refusal.to_string(),
+    let session = match parts.engine.session_of(&due.project_id, &due.trustor).await {
+        Ok(session) => session,
+        Err(refusal) => {
+            unsent(due, &queue, &refusal);
+            return Ok(());
+        }
     };
-    tracing::warn!(stack.id = %due.event.stack, queue = queue.name, error,
-        "events could not be sent");
+    let post = |messages: &[Value]| {
+        let path = format!("/v2/queues/{}/messages", path_segment(queue.name));
+        Request::post(Service::of_type("messaging"), path)
+            .header("client-id", due.event.stack.to_string())
+            .header("x-project-id", due.project_id.as_str())
+            .json(json!({ "messages": messages }))
+    };
+    for together in cut(&messages) {
+        let mut sent = send(parts, &session, &post(together), until).await;
+        if together.len() > 1 && sent.as_ref().is_err_and(may_be_too_much) {
+            sent = Ok(());
+            for message in together.chunks(1) {
+                let one = send(parts, &session, &post(message), until).await;
+                sent = sent.and(one);
+            }
+        }
+        if let Err(error) = sent {
+            unsent(due, &queue, &error);
+        }
+    }
     Ok(())
+}
+
+fn unsent(due: &EventDue, queue: &Queue<'_>, error: &dyn std::fmt::Display) {
+    tracing::warn!(stack.id = %due.event.stack, queue = queue.name, %error,
+        "events could not be sent");
+}
+
+/// Whether an error may say that less at a time would be taken.
+fn may_be_too_much(error: &CloudError) -> bool {
+    matches!(error.status(), Some(400 | 413))
+}
+
+/// The messages in parts that are short enough for a request; one that is too long for any is a part
+/// of its own.
+fn cut(messages: &[Value]) -> Vec<&[Value]> {
+    let mut parts = Vec::new();
+    let (mut begin, mut bytes) = (0, FRAME_BYTES);
+    for (at, message) in messages.iter().enumerate() {
+        // With the comma after it.
+        let more = json_bytes(message) + 1;
+        if at > begin && bytes + more > POST_MAX_BYTES {
+            parts.push(&messages[begin..at]);
+            (begin, bytes) = (at, FRAME_BYTES);
+        }
+        bytes += more;
+    }
+    parts.push(&messages[begin..]);
+    parts
 }
 
 /// Makes the call until it succeeds, or cannot, or is no longer worth it.
@@ -203,6 +249,21 @@ mod tests {
         ];
         let together: Vec<usize> = due.chunk_by(goes_the_same_way).map(<[_]>::len).collect();
         assert_eq!(together, [2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn messages_are_cut_where_they_are_too_long_for_one_request() {
+        let message = |bytes: usize| json!("x".repeat(bytes - 2));
+        let lengths = |messages: &[Value]| -> Vec<usize> {
+            cut(messages).into_iter().map(<[_]>::len).collect()
+        };
+        let half = (POST_MAX_BYTES - FRAME_BYTES) / 2 - 1;
+        let [half, more, long] = [message(half), message(half + 2), message(POST_MAX_BYTES)];
+        assert_eq!(lengths(&[half.clone(), half.clone(), half.clone()]), [2, 1]);
+        assert_eq!(lengths(&[half.clone(), more, half.clone()]), [1, 1, 1]);
+        assert_eq!(lengths(&[half.clone(), long, half.clone(), half.clone()]), [1, 1, 2]);
+        let together = json!({ "messages": [half, half] });
+        assert!(json_bytes(&together) <= POST_MAX_BYTES);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::ask::Ask;
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone;
+use crate::model::JsonMap;
 use state::{Message, Subscription};
 
 /// How many messages one request posts or lists at most.
@@ -20,6 +21,10 @@ const PAGE_DEFAULT: usize = 10;
 const TTL_SECS: (i64, i64) = (3_600, 1_209_600);
 /// Longest name of a queue.
 const QUEUE_NAME_MAX: usize = 64;
+/// What the metadata of a queue says of how long a request may be that posts messages.
+const POST_MAX: &str = "_max_messages_post_size";
+/// How long that is in a queue that says nothing else, in bytes.
+const POST_MAX_BYTES: u64 = 262_144;
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let ["v2", "queues", queue, path @ ..] = path else { return Err(fault(404, "Not found")) };
@@ -33,10 +38,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
         ("PUT", []) => Ok(Answer::empty(201)),
         ("GET", []) => {
-            let mut metadata = json!({"_max_messages_post_size": 262_144});
-            let own = cloud.zaqar.metadata.get(&key(&scope.project_id, queue));
-            own.into_iter().flatten().for_each(|(name, value)| metadata[name] = value.clone());
-            Ok(Answer::json(200, &metadata))
+            Ok(Answer::json(200, &Value::Object(metadata(cloud, &scope.project_id, queue))))
         }
         ("PATCH", []) => patch(cloud, ask, &key(&scope.project_id, queue)),
         ("POST", ["share"]) => share(ask, &scope.project_id, queue),
@@ -68,6 +70,14 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
 
 fn key(project: &str, queue: &str) -> String {
     format!("{project}/{queue}")
+}
+
+/// The metadata of a queue, with what every queue has.
+fn metadata(cloud: &Cloud, project: &str, queue: &str) -> JsonMap {
+    let mut metadata = JsonMap::from_iter([(POST_MAX.to_owned(), POST_MAX_BYTES.into())]);
+    let own = cloud.zaqar.metadata.get(&key(project, queue)).cloned();
+    metadata.extend(own.unwrap_or_default());
+    metadata
 }
 
 /// A JSON patch of the metadata.
@@ -170,6 +180,10 @@ fn subscriptions(
 }
 
 fn post(cloud: &mut Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> Reply {
+    let bytes_max = metadata(cloud, project, queue).get(POST_MAX).and_then(Value::as_u64);
+    if bytes_max.is_some_and(|max| ask.body.len() as u64 > max) {
+        return Err(fault(400, "Message collection size is too large."));
+    }
     let body = ask.object(fault)?;
     let sent = body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
     if sent.is_empty() || sent.len() > PAGE_MAX {

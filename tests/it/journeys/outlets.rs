@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use hearth::actors::{Accepted, CreateStack};
 use hearth::model::StackSettings;
+use hearth::openstack::{Method, Request, Service};
 use hearth::outlets::Notification;
 use hearth::sandbox::{Fault, FaultRule};
 use hearth::template::StackSource;
@@ -113,6 +114,66 @@ async fn a_queue_that_does_not_answer_is_tried_again_and_one_that_refuses_is_lef
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     all_told(&ground, &world, &web).await;
     outlets.stop().await;
+}
+
+#[actix::test]
+async fn events_that_are_too_long_for_one_request_go_in_several() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let sinks = json!([{ "type": "zaqar-queue", "target": "bell" }]);
+    let resources = (0..6).map(|number| {
+        let name = format!("r{number}");
+        (name, test_resource(json!({ "value": "x".repeat(60_000) })))
+    });
+    let template = hot(Value::Object(resources.collect()));
+    let web = create(&world, "web", template, &sinks).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    drop(world);
+    // All of them are due at once.
+    let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    ground.views_catch_up(&world).await;
+    all_told(&ground, &world, &web).await;
+    outlets.stop().await;
+}
+
+#[actix::test]
+async fn events_that_a_queue_does_not_take_together_go_one_by_one() {
+    let ground = Ground::new().await;
+    let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    let patch =
+        json!([{ "op": "add", "path": "/metadata/_max_messages_post_size", "value": 1000 }]);
+    let less = Request::new(Method::Patch, Service::of_type("messaging"), "/v2/queues/bell")
+        .header("client-id", "test")
+        .json(patch);
+    ground.session().send(less).await.unwrap();
+    let sinks = json!([{ "type": "zaqar-queue", "target": "bell" }]);
+    let template = hot(json!({ "a": test_resource(json!({ "value": "x" })) }));
+    let web = create(&world, "web", template, &sinks).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    all_told(&ground, &world, &web).await;
+    outlets.stop().await;
+}
+
+#[actix::test]
+async fn signals_to_what_is_no_group_have_its_stream_read_once() {
+    let ground = Ground::new().await;
+    let log = Arc::new(CutLog::new(ground.log.clone(), i64::MAX));
+    let heard = Received::default();
+    let (world, outlets) = ground.start_telling(log.clone(), Some(&heard)).await;
+    let handle = json!({ "type": "OS::Heat::WaitConditionHandle" });
+    let web = world.create("web", hot(json!({ "handle": handle }))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    for id in 0..10 {
+        let (who, details) = (world.requester(), json!({ "id": id.to_string() }));
+        world.engine.signal_resource(&who, web.stack, &"handle".into(), &details).await.unwrap();
+    }
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    received(&heard, 4).await;
+    outlets.stop().await;
+    assert_eq!(ground.count("SignalHandled").await, 10);
+    let reads = log.read_of("resource");
+    assert!((1..=2).contains(&reads), "{reads}");
 }
 
 #[actix::test]
