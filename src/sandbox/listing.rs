@@ -25,12 +25,6 @@ const CONTROLS: [&str; 12] = [
     "with_count",
 ];
 
-/// The names of what a query asks for beside how it is listed.
-pub(super) fn filters(ask: &Ask) -> impl Iterator<Item = &str> {
-    let names = ask.query.iter().map(|(name, _)| name.as_str());
-    names.filter(|name| !CONTROLS.contains(name))
-}
-
 /// Whether a row has, for every filter of the query that names one of its fields, one of the
 /// values asked for.
 pub(super) fn fits(row: &JsonMap, ask: &Ask) -> bool {

@@ -285,10 +285,7 @@ impl Declared {
         }
         for (name, value) in declaration.find.iter().flat_map(|find| &find.query) {
             let value = self.filled(cloud, subject, value, str::to_owned)?;
-            // What is made of a property that is not set narrows nothing.
-            if !value.is_empty() {
-                request = request.query(name.clone(), value);
-            }
+            request = request.query(name.clone(), value);
         }
         let body = cloud.send(request)?.json()?;
         let list = self.list_name().and_then(|list| dotted::one(&body, &list).cloned());

@@ -9,7 +9,7 @@ use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::super::{listing, neutron};
 use super::bodies::{asked_view, view};
-use super::definition::{Errors, Ids};
+use super::definition::Ids;
 use super::fill::{filled, found};
 use super::references::{is_there, is_unique, part, refer};
 use super::rows::{find, is_found};
@@ -18,11 +18,6 @@ use crate::model::JsonMap;
 
 pub(super) fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Reply {
     let collection = &place.collection;
-    if collection.errors == Errors::Magnum
-        && let Some(unknown) = listing::filters(ask).next()
-    {
-        return Err(collection.bad_request(format!("Unknown argument: \"{unknown}\"")));
-    }
     let mut asked = ask.clone();
     asked.query.retain(|(key, _)| !collection.no_filters.contains(key));
     let rows = cloud.collections.rows(place).values();

@@ -29,10 +29,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             if !scope.is_admin && ADMINISTRATORS_LIST.contains(collection) {
                 return Err(forbidden(&format!("identity:list_{collection}")));
             }
-            let mut rows = rows(cloud, ask, scope, collection).ok_or_else(nowhere)?;
-            if *collection == "roles" && ask.query("domain_id").is_none() {
-                rows.retain(|role| role["domain_id"].is_null());
-            }
+            let rows = rows(cloud, ask, scope, collection).ok_or_else(nowhere)?;
             Ok(list(ask, collection, rows))
         }
         ("GET", [collection, id]) => {

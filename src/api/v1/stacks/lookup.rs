@@ -102,7 +102,7 @@ async fn named_then(
             return Ok(Some(then));
         }
     }
-    Ok(stack_named(state, context, name_or_id).await?)
+    stack_named(state, context, name_or_id).await
 }
 
 /// 302 with an absolute Location that carries the query: clients follow it with the same verb and

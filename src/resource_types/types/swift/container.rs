@@ -30,7 +30,7 @@ stages! {
     }
 }
 
-/// How many objects go in one step.
+/// How many objects go in one step, whose calls are counted.
 const PURGED_AT_ONCE: usize = 500;
 
 fn name(subject: &Subject) -> &str {
@@ -63,10 +63,9 @@ fn with_metadata(mut request: Request, properties: &JsonMap, property: &str) -> 
     request
 }
 
-/// The names of the first objects in the container; none when it is gone.
+/// The names of the objects in the container; none when it is gone.
 fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Failure> {
-    let list = request(Method::Get, container).query("format", "json");
-    match cloud.send(list.query("limit", PURGED_AT_ONCE.to_string())) {
+    match cloud.send(request(Method::Get, container).query("format", "json")) {
         Ok(response) => {
             let listed = response.json()?;
             let names = listed.as_array().into_iter().flatten();
@@ -157,7 +156,8 @@ impl ResourceType for Container {
                 ))),
             },
             Some(Stage::Purge) => {
-                for object in objects(cloud, container)?.into_iter().flatten() {
+                for object in objects(cloud, container)?.into_iter().flatten().take(PURGED_AT_ONCE)
+                {
                     // Slashes in an object's name are part of its path.
                     let object: Vec<String> = object.split('/').map(path_segment).collect();
                     let path = format!("/{}/{}", path_segment(container), object.join("/"));

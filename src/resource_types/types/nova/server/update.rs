@@ -80,6 +80,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
         return declared.plain_beat(beating);
     };
     let given = declared.properties(&subject.properties);
+    let all_before = || declared.properties(before);
     let done_with = |stage: Stage| after(stage, changed);
     match Stage::of(step) {
         // A resize that somebody began, such as an update that ran out of time, comes first: until
@@ -105,7 +106,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
         Some(Stage::Networks) => {
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
             let live = interfaces::live(cloud, subject)?;
-            let plan = interfaces::plan(cloud, subject, live, [before, &given], &resolved)?;
+            let plan = interfaces::plan(cloud, subject, live, [&all_before(), &given], &resolved)?;
             Ok(match plan {
                 Plan::Detach { .. } | Plan::Drop { .. } | Plan::Keep { .. } => {
                     next(Learned::default(), Stage::Detach.step())
@@ -115,7 +116,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
                     Progress { index: index as u32, ..Progress::default() }.to(Stage::Port),
                 ),
                 Plan::Attach { .. } => next(Learned::default(), Stage::Attach.step()),
-                Plan::Nothing if floating::are_named([before, &given]) => {
+                Plan::Nothing if floating::are_named([&all_before(), &given]) => {
                     next(Learned::default(), Stage::Refloat.step())
                 }
                 Plan::Nothing => done_with(Stage::Networks),
@@ -130,9 +131,11 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
                 interfaces::secure(cloud, subject, &resolved, &live)?;
             }
             let live = interfaces::live(cloud, subject)?;
-            let plan = interfaces::plan(cloud, subject, live, [before, &given], &resolved)?;
+            let plan = interfaces::plan(cloud, subject, live, [&all_before(), &given], &resolved)?;
+            let settles = matches!(plan, Plan::Detach { .. } | Plan::Attach { .. });
             let learned = interfaces::carry_out(cloud, subject, &resolved, plan)?;
-            Ok(next(learned, Stage::Settling.step()))
+            let then = if settles { Stage::Settling } else { Stage::Networks };
+            Ok(next(learned, then.step()))
         }
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
         Some(Stage::Settling) => match poll(cloud, subject)? {
@@ -150,7 +153,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
         },
         Some(Stage::Refloat) => {
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
-            floating::refloat(cloud, subject, before, &given, &resolved)?;
+            floating::refloat(cloud, subject, &all_before(), &given, &resolved)?;
             Ok(done_with(Stage::Networks))
         }
         Some(Stage::Resize) => {
