@@ -276,6 +276,7 @@ mod tests {
         );
         assert_eq!(mask_repeated("abc: hunter2 is wrong", &secrets), "abc: ****** is wrong");
     }
+
     #[test]
     fn a_secret_is_found_however_it_is_written() {
         let secrets = [Secret::new("pa'ss\"w\\ord\n".to_owned())];

@@ -30,7 +30,7 @@ stages! {
     }
 }
 
-/// How many objects go in one step, whose calls are counted.
+/// How many objects go in one step: the executor lets it make no more than 2,000 calls.
 const PURGED_AT_ONCE: usize = 500;
 
 fn name(subject: &Subject) -> &str {
