@@ -12,11 +12,12 @@ const TYPES: &str = "src/resource_types/types";
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={TYPES}");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let list = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("types.rs");
-    fs::write(list, type_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(TYPES))?)?;
+    fs::write(list, type_files(&root.join(TYPES))?)?;
     println!("cargo::rerun-if-env-changed=HEARTH_COMMIT");
     let package = env!("CARGO_PKG_VERSION");
-    let version = match given().or_else(from_git) {
+    let version = match given().or_else(|| from_git(&root)) {
         Some(commit) => format!("{package} ({commit})"),
         None => package.to_owned(),
     };
@@ -50,8 +51,7 @@ fn given() -> Option<String> {
 }
 
 /// `701aa4d57773 2026-11-22`
-fn from_git() -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+fn from_git(root: &Path) -> Option<String> {
     let top = git(root, &["rev-parse", "--show-toplevel"])?;
     if Path::new(&top).canonicalize().ok()? != root.canonicalize().ok()? {
         // Sources that were unpacked within another repository are not of its commit.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hearth::actors::EngineLimits;
 use hearth::api::{Auth, FrontSettings};
 use hearth::events::log::MemoryLog;
 use hearth::sandbox::{Sandbox, SandboxConfig};
@@ -295,7 +296,8 @@ async fn deployed_by_queue(app: &App, project: &str, headers: &[(&str, &str)]) -
 
 #[actix::test]
 async fn a_deployment_that_no_resource_waits_for_is_looked_for_in_zaqar_when_it_is_shown() {
-    let app = App::start().await;
+    let limits = EngineLimits { max_signal_size: 10_000, ..EngineLimits::default() };
+    let app = App::within(limits).await;
     let (id, queue) = deployed_by_queue(&app, &app.project, &[("x-auth-token", &app.token)]).await;
     let path = format!("/software_deployments/{id}");
     let shown = async || app.get(&path).await.json()["software_deployment"].clone();
@@ -304,7 +306,7 @@ async fn a_deployment_that_no_resource_waits_for_is_looked_for_in_zaqar_when_it_
     // Nothing yet, and what is no answer.
     assert_eq!(shown().await["status"], "IN_PROGRESS");
     queue.post(&json!("no object")).await;
-    queue.post(&json!({ "said": "x".repeat(300_000) })).await;
+    queue.post(&json!({ "said": "x".repeat(10_000) })).await;
     assert_eq!(shown().await["status"], "IN_PROGRESS");
     queue.post(&json!({ "said": "done", "deploy_status_code": 0 })).await;
     let (other, project) = app.login("alt_demo", "alt_demo").await;
