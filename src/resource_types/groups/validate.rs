@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::chain;
 use super::member_stack::count;
 use crate::clock::{Clock, SystemClock};
-use crate::model::ResourceName;
+use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};
 use crate::resource_types::early::Looked;
 use crate::resource_types::job::{Subject, Work};
@@ -14,6 +14,9 @@ use crate::resource_types::nested::Budget;
 use crate::resource_types::registry::{PluginChecks, Registry};
 use crate::resource_types::types::Program;
 use crate::template::{NestedTemplate, Outcome, StackDefinition, TemplateError};
+
+/// The property of a ResourceGroup that says what its members are.
+const MEMBER: &str = "resource_def";
 
 impl Registry {
     /// Validates the nested stack that a type of its own makes. Other types have none.
@@ -33,10 +36,10 @@ impl Registry {
                 if count(properties, "count") == 0 {
                     return Ok(());
                 }
-                if let Some(message) = looked.forgiven.get("resource_def") {
+                if let Some(message) = looked.forgiven.get(MEMBER) {
                     return Err(looked.fallen("ValueError", message.clone()));
                 }
-                let Some(Value::Object(member)) = properties.get("resource_def") else {
+                let Some(Value::Object(member)) = properties.get(MEMBER) else {
                     return Ok(());
                 };
                 self.check_member_type(definition, member.get("type"))?;
@@ -61,14 +64,14 @@ impl Registry {
         looked: &Looked<'_>,
         even_if_empty: bool,
     ) -> Option<Outcome<ChildWanted>> {
-        let Looked { definition, name, properties, update_policy, .. } = *looked;
+        let Looked { definition, name, update_policy, .. } = *looked;
         let type_name = definition.resources()[name].type_name.as_str();
         let driver = self.driver(type_name)?;
         let nested = driver.nests().filter(|it| !it.stands_beside())?;
         let reads = definition.attributes_read();
         let subject = Subject {
             name: Some(name.clone()),
-            properties: properties.clone(),
+            properties: self.with_member_in_part(looked),
             update_policy: update_policy.clone(),
             reads: reads.into_iter().filter(|(read, _)| read == name).map(|(_, key)| key).collect(),
             ..Subject::default()
@@ -90,6 +93,23 @@ impl Registry {
             class: error.class().to_owned().into(),
             ..TemplateError::validation(error.to_string())
         }))
+    }
+
+    /// The properties of a group. As in Heat, a ResourceGroup that waits for the value of a parameter
+    /// has a member of what is there already; other groups have none.
+    fn with_member_in_part(&self, looked: &Looked<'_>) -> JsonMap {
+        let mut properties = looked.properties.clone();
+        let type_name = &looked.definition.resources()[looked.name].type_name;
+        let program = self.schema(type_name).and_then(|declaration| declaration.program.as_ref());
+        let waits = matches!(program, Some(Program::ResourceGroup))
+            && properties.get(MEMBER).is_none_or(Value::is_null);
+        if waits && let Some(mut member) = looked.definition.property_in_part(looked.name, MEMBER) {
+            if let Some(given) = member.get_mut("properties").and_then(Value::as_object_mut) {
+                given.retain(|_, value| !value.is_null());
+            }
+            properties.insert(MEMBER.to_owned(), member);
+        }
+        properties
     }
 
     /// The resource that a type uses, as its template has it.

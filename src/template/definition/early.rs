@@ -34,6 +34,12 @@ impl StackDefinition {
             .map_or_else(|| Ok(AllGiven::default()), |it| self.all_given(name, &it.properties))
     }
 
+    /// A property with null in the place of each part that has no value yet.
+    pub(crate) fn property_in_part(&self, name: &ResourceName, property: &str) -> Option<Value> {
+        let node = self.definitions.get(name.as_str())?.properties.get(property)?;
+        Some(in_part(node, &self.scope(&AnyType)))
+    }
+
     /// A resource's update policy as it is given.
     pub(crate) fn update_policy_given(&self, name: &ResourceName) -> Outcome<AllGiven> {
         let definition = self.definitions.get(name.as_str());
@@ -80,5 +86,15 @@ impl StackDefinition {
     pub(crate) fn check_calls(&self, name: &str, types: &dyn TypeLookup) -> Outcome<()> {
         let Some(definition) = self.definitions.get(name) else { return Ok(()) };
         definition.check(name, &self.scope(types)).map_err(|error| error.placed(definition.place))
+    }
+}
+
+fn in_part(node: &Node, scope: &Scope<'_>) -> Value {
+    match &node.form {
+        Form::Map(map) => {
+            map.iter().map(|(key, item)| (key.to_string(), in_part(item, scope))).collect()
+        }
+        Form::List(items) => items.iter().map(|item| in_part(item, scope)).collect(),
+        _ => walk::resolve(node, scope).map_or(Value::Null, |value| value.to_json()),
     }
 }
