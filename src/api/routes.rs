@@ -71,7 +71,7 @@ pub(super) fn described() -> Vec<(&'static str, String, Vec<Param>)> {
 struct Known {
     path: String,
     verbs: Vec<(&'static str, Route)>,
-    /// Which of them take `?at=`: of a stack, whoever gives it must not get what is now.
+    /// Which of them take `?at=`: whoever gives it must not get what is now.
     past: Past,
     query: Declared,
 }
@@ -80,7 +80,7 @@ struct Known {
 enum Past {
     Unknown,
     Reads,
-    /// Where it goes on to another URL, and outside of stacks, where as in Heat nobody minds.
+    /// It goes on to another URL.
     Passes,
 }
 
@@ -295,8 +295,8 @@ where
 }
 
 fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Known {
-    let past = if path.starts_with(STACKS) { Past::Unknown } else { Past::Passes };
-    Known { path: path.to_owned(), verbs: verbs.into(), past, query: Declared::default() }
+    let (path, past) = (path.to_owned(), Past::Unknown);
+    Known { path, verbs: verbs.into(), past, query: Declared::default() }
 }
 
 impl Known {
@@ -315,7 +315,7 @@ impl Known {
         let mut reads = self.query.by(verb).to_vec();
         let is_read = match self.past {
             Past::Reads => verb == "GET" || is_plan(&self.path),
-            Past::Passes => self.path.starts_with(STACKS),
+            Past::Passes => true,
             Past::Unknown => false,
         };
         if is_read {

@@ -8,6 +8,7 @@ use actix_web::http::header::LOCATION;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use url::Url;
+use url::form_urlencoded::Serializer;
 
 use super::client::{ClientError, Lent};
 use super::data::with_causes;
@@ -15,6 +16,9 @@ use super::place::{Errand, HELP, Place, PlaceArguments};
 
 /// Connections of the one client that there is.
 const WORKERS: usize = 1;
+
+/// OpenStack's client.
+const CLIENT: &str = "openstack";
 
 /// What goes on to the server of a request's headers.
 const PASSED_ON: [&str; 3] = ["x-auth-token", "accept", "user-agent"];
@@ -26,7 +30,7 @@ pub(super) struct Arguments {
     /// A time, a position of the log, or a revision of the stack that is asked for, as r2
     #[arg(value_name = "POSITION|TIME|REVISION")]
     at: String,
-    /// What the client is to do
+    /// What the client is to do: a command about stacks
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<String>,
     #[command(flatten)]
@@ -53,11 +57,27 @@ pub(super) async fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn ran(arguments: Arguments) -> Result<ExitCode, String> {
+    let command = of_stacks(arguments.command)?;
     let place = Place::open(&arguments.place, Errand::Look).await;
     let place = place.map_err(|error| with_causes(&error))?;
-    let code = through_proxy(&place, arguments.at, arguments.command).await;
+    let code = through_proxy(&place, arguments.at, command).await;
     place.close().await;
     code
+}
+
+/// The client's words, if they are about stacks: nothing else is known of another moment.
+fn of_stacks(mut command: Vec<String>) -> Result<Vec<String>, String> {
+    if command.first().is_some_and(|word| word == CLIENT) {
+        command.remove(0);
+    }
+    match command.iter().any(|word| word == "stack") {
+        true => Ok(command),
+        false => Err(format!(
+            "`{}` is not about stacks, and nothing else has a past here: \
+             hearth at 57 -- stack list",
+            command.join(" ")
+        )),
+    }
 }
 
 async fn through_proxy(
@@ -70,7 +90,7 @@ async fn through_proxy(
     let listener = listener.map_err(|error| with_causes(&error))?;
     let address = listener.local_addr().map_err(|error| with_causes(&error))?;
     let origin = format!("http://{address}");
-    let mut client = std::process::Command::new("openstack");
+    let mut client = std::process::Command::new(CLIENT);
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"OS_") {
             client.env_remove(name);
@@ -93,7 +113,10 @@ async fn through_proxy(
         Ok(Ok(status)) => {
             Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into())
         }
-        Ok(Err(error)) => Err(format!("openstack cannot be run: {error}")),
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => Err(format!(
+            "{CLIENT} is not installed: pip install python-openstackclient python-heatclient"
+        )),
+        Ok(Err(error)) => Err(format!("{CLIENT} cannot be run: {error}")),
         Err(error) => Err(with_causes(&error)),
     }
 }
@@ -133,16 +156,20 @@ impl Proxy {
         }
         let location = header("location");
         if let Some(location) = location.and_then(|location| Url::parse(location).ok()) {
-            answer.insert_header((LOCATION, self.here(&location)));
+            answer.insert_header((LOCATION, here(&self.origin, &location)));
         }
         Ok(answer.body(reply.bytes().await.map_err(unanswered)?))
     }
+}
 
-    /// A URL of the server's, by way of the proxy.
-    fn here(&self, url: &Url) -> String {
-        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        format!("{}{}{query}", self.origin, url.path())
-    }
+/// A URL of the server's, by way of the proxy. The moment is left out: the proxy adds it to all that
+/// is asked, and clients put more of a path after what they were sent to.
+fn here(origin: &str, url: &Url) -> String {
+    let mut query = Serializer::new(String::new());
+    query.extend_pairs(url.query_pairs().filter(|(name, _)| name != "at"));
+    let query = Some(query.finish()).filter(|query| !query.is_empty());
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{origin}{}{query}", url.path())
 }
 
 /// A refusal in the shape of the API's own.
@@ -153,4 +180,25 @@ fn refused(status: StatusCode, message: &str) -> HttpResponse {
         "error": { "type": "Error", "message": message, "traceback": null },
     });
     HttpResponse::build(status).content_type("application/json").body(body.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_leads_through_the_proxy_without_the_moment() {
+        let here = |url: &str| super::here("http://p", &Url::parse(url).unwrap());
+        assert_eq!(here("http://s/v1/x/stacks/web/1?at=r1"), "http://p/v1/x/stacks/web/1");
+        assert_eq!(here("http://s/v1?at=r1&b=c%20d"), "http://p/v1?b=c+d");
+    }
+
+    #[test]
+    fn a_command_is_about_stacks_whether_it_names_the_client_or_not() {
+        let command = |line: &str| of_stacks(line.split(' ').map(str::to_owned).collect());
+        assert_eq!(command("openstack stack list").unwrap(), ["stack", "list"]);
+        assert_eq!(command("--debug stack list").unwrap(), ["--debug", "stack", "list"]);
+        let refused = command("server list").unwrap_err();
+        assert!(refused.starts_with("`server list` is not about stacks"), "{refused}");
+    }
 }

@@ -172,6 +172,12 @@ async fn what_knows_only_the_present_refuses_another_moment() {
         ("GET", "{}/drift"),
         ("GET", "{}/history"),
         ("GET", "{}/export"),
+        ("GET", "/software_configs"),
+        ("GET", "/software_deployments"),
+        ("GET", "/webhooks"),
+        ("GET", "/feed"),
+        ("GET", "/services"),
+        ("GET", "/resource_types"),
     ];
     for (verb, question) in asked {
         let path = question.replace("{}", &format!("/stacks/web/{}", web.id));
