@@ -48,13 +48,19 @@ impl Engine {
         url: &str,
         selection: Selection,
     ) -> Result<(WebhookId, Secret<String>, Position), Refusal> {
-        let parsed = Url::parse(url)
-            .ok()
-            .filter(|parsed| url.len() <= URL_MAX_BYTES && self.services.poster.may_go_to(parsed));
-        let Some(parsed) = parsed else {
-            let text = "The url of a webhook is too long, or leads to where no call may go.";
-            return Err(Refusal::new("HTTPBadRequest", text));
+        let refused = |why: &str| {
+            let text = format!("The url of a webhook {why}.");
+            Err(Refusal::new("HTTPBadRequest", text))
         };
+        if url.len() > URL_MAX_BYTES {
+            return refused(&format!("has more than {URL_MAX_BYTES} bytes"));
+        }
+        let Ok(parsed) = Url::parse(url) else {
+            return refused("is whole, such as https://example.com/events");
+        };
+        if !self.services.poster.may_go_to(&parsed) {
+            return refused("leads to where no call may go");
+        }
         let mut key = [0; KEY_BYTES];
         self.services.clock.fill(&mut key);
         let key = Secret::new(format!("{KEY_PREFIX}{}", STANDARD.encode(key)));

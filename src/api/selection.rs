@@ -6,7 +6,11 @@ use super::error::Fault;
 use super::query::{Param, boolean, texts};
 use super::request::Params;
 use super::v1::stack_named;
-use crate::model::{NamedStack, ProjectId, Selection};
+use crate::events::{
+    AlarmEvent, ConfigEvent, DeploymentEvent, MetricEvent, OutletEvent, ProjectEvent, PurgeEvent,
+    ResourceEvent, ServerEvent, StackEvent,
+};
+use crate::model::{Action, NamedStack, ProjectId, Selection, Status};
 use crate::projections::StackRow;
 
 /// The filters.
@@ -42,6 +46,16 @@ pub(super) async fn read(
             false => Ok(values),
         }
     };
+    // What is misspelled would be waited for in vain.
+    let known = |name: &str, is_known: fn(&str) -> bool, such_as: &str| {
+        let values = all(name)?;
+        match values.iter().find(|value| !is_known(value)) {
+            Some(value) => Err(Fault::bad_request(format!(
+                "There is no {name} \"{value}\" of events: they are such as {such_as}."
+            ))),
+            None => Ok(values),
+        }
+    };
     let with_nested = params.boolean("nested")?.unwrap_or(of_path.is_some());
     let mut stacks = Vec::new();
     match of_path {
@@ -68,14 +82,57 @@ pub(super) async fn read(
         stacks,
         with_nested,
         resources: all("resource")?,
-        types: all("type")?,
-        actions: all("action")?,
-        statuses: all("status")?,
+        types: known("type", is_type, "TraversalSettled")?,
+        actions: known("action", is_action, "CREATE")?,
+        statuses: known("status", is_status, "FAILED and CREATE_FAILED")?,
         callers: all("caller")?,
     })
+}
+
+fn is_type(word: &str) -> bool {
+    let kinds = [
+        StackEvent::TYPES,
+        ResourceEvent::TYPES,
+        ProjectEvent::TYPES,
+        ConfigEvent::TYPES,
+        DeploymentEvent::TYPES,
+        AlarmEvent::TYPES,
+        MetricEvent::TYPES,
+        OutletEvent::TYPES,
+        PurgeEvent::TYPES,
+        ServerEvent::TYPES,
+    ];
+    kinds.concat().iter().any(|(name, _)| *name == word)
+}
+
+fn is_action(word: &str) -> bool {
+    serde_json::from_value::<Action>(word.into()).is_ok()
+}
+
+fn is_status(word: &str) -> bool {
+    let is_plain = |word: &str| serde_json::from_value::<Status>(word.into()).is_ok();
+    let with_action = |(action, status): (&str, &str)| is_action(action) && is_plain(status);
+    is_plain(word) || word.split_once('_').is_some_and(with_action)
 }
 
 fn named(stack: &StackRow) -> NamedStack {
     let root = stack.within.as_ref().map_or(stack.id, |within| within.root);
     NamedStack { id: stack.id, root }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_have_words_that_events_have() {
+        assert!(is_type("TraversalSettled") && !is_type("Zzz"));
+        assert!(is_action("CREATE") && !is_action("create") && !is_action("FOO"));
+        for status in ["COMPLETE", "IN_PROGRESS", "CREATE_IN_PROGRESS"] {
+            assert!(is_status(status), "{status}");
+        }
+        for status in ["FOO", "CREATE", "FOO_COMPLETE", "CREATE_"] {
+            assert!(!is_status(status), "{status}");
+        }
+    }
 }

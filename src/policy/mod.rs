@@ -89,7 +89,7 @@ impl Policy {
         let read = settings.paths.fingerprint();
         let files = settings.paths.read(false)?;
         let rules = Rules::new(&files, settings.strictness)?;
-        tell_missing(&rules);
+        tell_slips(&rules);
         let remote = OnceLock::new();
         if rules.ask_others() {
             let _ = remote.set(Remote::new(&settings.remote)?);
@@ -155,6 +155,11 @@ impl Policy {
             origin: rule.origin.clone(),
         };
         self.rules().iter().map(shown).collect()
+    }
+
+    /// Names in files that nothing asks for.
+    pub fn idle(&self) -> Vec<String> {
+        self.rules().idle().into_iter().map(str::to_owned).collect()
     }
 
     /// Whether a rule lets a caller pass, and the checks that decided it.
@@ -275,7 +280,7 @@ impl Policy {
         });
         match read {
             Ok((rules, has_file)) => {
-                tell_missing(&rules);
+                tell_slips(&rules);
                 current.rules = Arc::new(rules);
                 current.has_file = has_file;
                 tracing::info!("the policy has changed");
@@ -288,9 +293,12 @@ impl Policy {
     }
 }
 
-fn tell_missing(rules: &Rules) {
+fn tell_slips(rules: &Rules) {
     for name in rules.missing() {
         tracing::warn!(name, "rules name one that there is not, which holds for nobody");
+    }
+    for name in rules.idle() {
+        tracing::warn!(name, "no route, type or other rule asks for this rule of the policy");
     }
 }
 

@@ -142,6 +142,23 @@ impl Rules {
 
     /// Names that rules speak of and that no rule has: what they stand for is nobody's.
     pub(super) fn missing(&self) -> BTreeSet<&str> {
+        let mut named = self.named();
+        named.retain(|name| !self.0.contains_key(*name));
+        named
+    }
+
+    /// Names of rules in files that no route, no type and no other rule asks for: most likely a slip
+    /// of the pen, and the rule that was meant holds as before.
+    pub(super) fn idle(&self) -> Vec<&str> {
+        let named = self.named();
+        let asked = defaults(Strictness::default()).unwrap_or_default();
+        let is_idle = |name: &&str| {
+            !asked.contains_key(*name) && !named.contains(name) && !name.starts_with(TYPE_PREFIX)
+        };
+        self.0.keys().map(String::as_str).filter(is_idle).collect()
+    }
+
+    fn named(&self) -> BTreeSet<&str> {
         let mut named = BTreeSet::new();
         for rule in self.0.values() {
             visit(&rule.check, &mut |check| {
@@ -150,7 +167,6 @@ impl Rules {
                 }
             });
         }
-        named.retain(|name| !self.0.contains_key(*name));
         named
     }
 

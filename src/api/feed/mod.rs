@@ -79,6 +79,9 @@ async fn opened(
         context.require(verb).await?;
     }
     let params = Params::of(&request);
+    if let Some(unknown) = params.unknown().next() {
+        return Err(Fault::bad_request(format!("A feed has no \"{unknown}\".")));
+    }
     let project = match &of_path {
         Some(stack) => Some(stack.project_id.clone()),
         None => (verbs.len() == 1).then(|| context.caller.project_id.clone()),

@@ -54,6 +54,15 @@ async fn what_no_rule_names_is_nobodys_and_a_type_that_no_rule_names_is_everybod
     assert!(may_use(&policy, &admin, "OS::Keystone::User").await);
 }
 
+#[test]
+fn a_rule_that_nothing_asks_for_is_named() {
+    let policy = policy(
+        "\"stacks:crete\": \"!\"\n\"resource_types:My::Own\": \"!\"\nours: role:us\n\
+         \"stacks:create\": rule:ours\n",
+    );
+    assert_eq!(policy.idle(), ["stacks:crete"]);
+}
+
 #[tokio::test]
 async fn a_type_is_forbidden_by_its_own_rule_or_by_its_familys() {
     let policy = policy(

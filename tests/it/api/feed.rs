@@ -222,7 +222,15 @@ async fn a_feed_begins_and_ends_at_times() {
     let time = |at: usize| all[at - 1].at.to_rfc3339().replace('+', "%2B");
     let query = format!("/feed?after={}&until={}", time(2), time(4));
     assert_eq!(listed(&app, &query).await, ["3 TraversalStarted", "4 ActionStarted"]);
-    for query in ["after=yesterday", "until=tomorrow"] {
+    for query in [
+        "after=yesterday",
+        "until=tomorrow",
+        "type=Zzz",
+        "status=FOO",
+        "status=CREATE",
+        "action=create",
+        "tpye=StackCreated",
+    ] {
         let path = format!("/feed?{query}");
         assert_eq!(app.get(&path).await.status, 400, "{query}");
     }

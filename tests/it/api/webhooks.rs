@@ -47,6 +47,8 @@ async fn what_leads_nowhere_or_asks_for_too_much_is_refused() {
     ] {
         assert_eq!(made(&app, json!({ "url": url })).await.status, 400, "{url}");
     }
+    let refused = made(&app, json!({ "url": "nope" })).await.json()["error"]["message"].clone();
+    assert_eq!(refused, "The url of a webhook is whole, such as https://example.com/events.");
     let long = |bytes: usize| format!("{URL}{}", "x".repeat(bytes - URL.len()));
     assert_eq!(made(&app, json!({ "url": long(2_049) })).await.status, 400);
     for body in [
@@ -54,6 +56,9 @@ async fn what_leads_nowhere_or_asks_for_too_much_is_refused() {
         json!({ "url": 1 }),
         json!({ "url": URL, "typo": "x" }),
         json!({ "url": URL, "type": [1] }),
+        json!({ "url": URL, "type": "Zzz" }),
+        json!({ "url": URL, "status": "FOO" }),
+        json!({ "url": URL, "action": "MAKE" }),
         json!({ "url": URL, "type": vec!["x"; 101] }),
     ] {
         assert_eq!(made(&app, body.clone()).await.status, 400, "{body}");
