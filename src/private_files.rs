@@ -55,7 +55,7 @@ pub enum PrivateFileError {
     },
     #[error(
         "{path} may be read by others than its owner (mode {mode:04o}): take that from them with \
-         `chmod 600 {path}`, and put a new key in its place if they may have read it",
+         `chmod 600 {path}`",
         path = path.display()
     )]
     Exposed { path: PathBuf, mode: u32 },

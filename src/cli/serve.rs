@@ -12,7 +12,8 @@ use super::manager::Manager;
 use super::node::{self, Node};
 use super::signal::Signals;
 use super::{logging, reach};
-use crate::config::{CloudChoice, Flags, Settings, Unused, listen_address};
+use crate::config::{CloudChoice, Flags, Settings, Unused, known_options, listen_address};
+use crate::template::nearest;
 
 /// Serve the Orchestration API, CloudFormation's and CloudWatch's, with a sandbox cloud beside it unless told otherwise
 #[derive(Debug, Args)]
@@ -158,7 +159,31 @@ fn tell_unused(unused: &Unused) {
         tracing::info!(options, "options of heat that have no effect here");
     }
     if !unused.unknown.is_empty() {
-        let options = unused.unknown.join(", ");
+        let options: Vec<String> = unused.unknown.iter().map(|it| with_meant(it)).collect();
+        let options = options.join(", ");
         tracing::warn!(options, "options that nobody knows");
+    }
+}
+
+/// An option that nobody knows, `[group] name`, and one of that group that may have been meant.
+fn with_meant(option: &str) -> String {
+    let meant = option.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    let meant = meant.and_then(|(group, name)| {
+        let of_group = known_options().into_iter().filter(|known| known.group == group);
+        nearest(name, of_group.map(|known| known.name))
+    });
+    meant.map_or_else(|| option.to_owned(), |meant| format!("{option} (did you mean {meant}?)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_option_is_told_with_the_one_that_may_be_meant() {
+        let meant = "[hearth] log_fliter (did you mean log_filter?)";
+        assert_eq!(with_meant("[hearth] log_fliter"), meant);
+        assert_eq!(with_meant("[hearth] xyzzy"), "[hearth] xyzzy");
+        assert_eq!(with_meant("[nowhere] log_filter"), "[nowhere] log_filter");
     }
 }

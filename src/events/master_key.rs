@@ -38,6 +38,8 @@ pub(super) const DIGEST_BYTES: usize = 32;
 pub enum MasterKeyError {
     #[error(transparent)]
     File(#[from] PrivateFileError),
+    #[error("{0}; then `hearth key rotate` replaces it, if they may have read it")]
+    Exposed(PrivateFileError),
     #[error("{path} does not hold a master key", path = path.display())]
     NotAKey { path: PathBuf },
     #[error(
@@ -124,7 +126,11 @@ impl From<MasterKey> for KeyRing {
 impl KeyRing {
     /// Reads the ring; `None` where there is no file.
     pub fn load(path: &Path) -> Result<Option<Self>, MasterKeyError> {
-        let Some(text) = private_files::read(path)? else { return Ok(None) };
+        let read = private_files::read(path).map_err(|error| match error {
+            PrivateFileError::Exposed { .. } => MasterKeyError::Exposed(error),
+            PrivateFileError::File { .. } => error.into(),
+        });
+        let Some(text) = read? else { return Ok(None) };
         let keys: Option<Vec<MasterKey>> = text.lines().map(MasterKey::from_text).collect();
         let mut keys = keys.unwrap_or_default().into_iter();
         match keys.next() {

@@ -22,6 +22,11 @@ pub const SIGNATURE_BYTES: usize = 64;
 pub enum SigningKeyError {
     #[error(transparent)]
     File(#[from] PrivateFileError),
+    #[error(
+        "{0}; whoever has read it can sign another history, which shows beside a checkpoint that \
+         was kept elsewhere (`hearth checkpoint print`)"
+    )]
+    Exposed(PrivateFileError),
     #[error("{path} does not hold a signing key", path = path.display())]
     NotAKey { path: PathBuf },
 }
@@ -32,7 +37,11 @@ pub struct SigningKey(Ed25519KeyPair);
 impl SigningKey {
     /// Reads the key: 32 bytes in base64. `None` where there is no file.
     pub fn load(path: &Path) -> Result<Option<Self>, SigningKeyError> {
-        let Some(text) = private_files::read(path)? else { return Ok(None) };
+        let read = private_files::read(path).map_err(|error| match error {
+            PrivateFileError::Exposed { .. } => SigningKeyError::Exposed(error),
+            PrivateFileError::File { .. } => error.into(),
+        });
+        let Some(text) = read? else { return Ok(None) };
         let not_a_key = || SigningKeyError::NotAKey { path: path.to_owned() };
         let key = KeyBytes::from_text(&text).and_then(|seed| Self::of_seed(&seed));
         Ok(Some(key.ok_or_else(not_a_key)?))

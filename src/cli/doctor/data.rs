@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::report::Report;
 use crate::cli::data::{Files, with_causes};
+use crate::config::Settings;
 use crate::events::Position;
 use crate::events::log::OwnedLog;
 use crate::events::log::checkpoint::ReadCheckpoint;
@@ -21,7 +22,12 @@ const TRIAL_BYTES: usize = 4096;
 /// How long views that are behind have to come on.
 const LAG_LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-pub(super) async fn look(files: &Files, is_running: bool, report: &mut Report) {
+pub(super) async fn look(
+    settings: &Settings,
+    files: &Files,
+    is_running: bool,
+    report: &mut Report,
+) {
     if !directory(&files.data.0, report) {
         return;
     }
@@ -34,7 +40,11 @@ pub(super) async fn look(files: &Files, is_running: bool, report: &mut Report) {
     let beside = private_files::read(&files.data.checkpoint());
     match files.log.open_read_only() {
         Ok(log) => {
-            keys(log.as_ref(), files, report);
+            master_key(log.as_ref(), files, report);
+            match settings.read_only {
+                true => report.note("signing key", "none is needed: another server signs the log"),
+                false => signing_key(log.as_ref(), files, report),
+            }
             let end = end(log.as_ref(), beside, report);
             views(&files.data.views(), end, is_running, report).await;
         }
@@ -118,12 +128,12 @@ fn permissions(files: &Files, report: &mut Report) {
         false => report.wrong(
             "permissions",
             format!("others may use {}", open.join(", ")),
-            "`chmod go=` on each; a key that others may have read has to be replaced",
+            "`chmod go=` on each; then `hearth key rotate`, if others may have read the master key",
         ),
     }
 }
 
-fn keys(log: &dyn OwnedLog, files: &Files, report: &mut Report) {
+fn master_key(log: &dyn OwnedLog, files: &Files, report: &mut Report) {
     match Vault::check(log, &files.master_key) {
         Ok(Some(id)) => report.fine("master key", format!("{id} opens what the log has sealed")),
         Ok(None) => report.note("master key", "there is none yet: the next start makes it"),
@@ -134,6 +144,9 @@ fn keys(log: &dyn OwnedLog, files: &Files, report: &mut Report) {
              owner alone",
         ),
     }
+}
+
+fn signing_key(log: &dyn OwnedLog, files: &Files, report: &mut Report) {
     let signed_by = log.checkpoint().ok().flatten().and_then(|text| {
         ReadCheckpoint::parse(&text).ok().and_then(|checkpoint| checkpoint.signed_by)
     });

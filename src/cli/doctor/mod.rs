@@ -7,13 +7,17 @@ mod report;
 mod server;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use self::report::{Report, Verdict};
 use self::server::Running;
 use super::data::{Files, with_causes};
+use super::policy::settings_of;
 use super::print;
 use super::serve::ServeArgs;
+use crate::clock::SystemClock;
 use crate::config::Settings;
+use crate::policy::Policy;
 
 /// Look whether all is well: the data directory, the keys, the log, the cloud, the machine
 #[derive(Debug, clap::Args)]
@@ -50,12 +54,29 @@ async fn look(settings: &Settings, report: &mut Report) {
             format!("{idle} that are given have no effect; `hearth config show` names them"),
         ),
     }
+    policy(settings, report);
     let files = match Files::of(settings) {
         Ok(files) => files,
         Err(reason) => return report.wrong("log", reason, "say in [hearth] log where it is kept"),
     };
-    let running = Running::find(&files).await;
+    let running = Running::find(&files, settings).await;
     server::look(settings, running.as_ref(), report);
-    data::look(&files, running.is_some(), report).await;
+    data::look(settings, &files, running.is_some(), report).await;
     cloud::look(settings, &files, running.is_some(), report).await;
+}
+
+fn policy(settings: &Settings, report: &mut Report) {
+    const WHAT: &str = "policy";
+    let policy = Policy::load(settings_of(&settings.policy), Arc::new(SystemClock));
+    match policy.map(|policy| policy.idle()) {
+        Ok(idle) if idle.is_empty() => report.fine(WHAT, "all rules are asked for"),
+        Ok(idle) => report.warning(
+            WHAT,
+            format!("nothing asks for {}", idle.join(", ")),
+            "correct the names: `hearth policy show` has those that are asked for",
+        ),
+        Err(error) => {
+            report.wrong(WHAT, with_causes(&error), "correct it; no server starts with it");
+        }
+    }
 }

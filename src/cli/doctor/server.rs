@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 use super::report::Report;
 use crate::cli::data::Files;
 use crate::cli::node::front::{FILES_PER_CONNECTION, open_files};
-use crate::config::Settings;
+use crate::config::{CloudChoice, Settings};
 
 /// How long the server's own port may take to answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
@@ -22,9 +22,14 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Finds the one that listens on the directory's socket. The lock of the log is not tried: a
-    /// server that starts just now would find it taken.
-    pub(super) async fn find(files: &Files) -> Option<Self> {
+    /// Finds the one that listens on the directory's socket, or, as one that only reads has none,
+    /// at its address. The lock of the log is not tried: a server that starts just now would find
+    /// it taken.
+    pub(super) async fn find(files: &Files, settings: &Settings) -> Option<Self> {
+        if settings.read_only {
+            let found = TcpStream::connect_timeout(&settings.listen, CONNECT_WITHIN);
+            return found.is_ok().then_some(Self { pid: None });
+        }
         let socket = UnixStream::connect(files.data.admin_socket()).await.ok()?;
         Some(Self { pid: socket.peer_cred().ok().and_then(|peer| peer.pid()) })
     }
@@ -36,6 +41,10 @@ pub(super) fn look(settings: &Settings, running: Option<&Running>, report: &mut 
             report.fine("server", format!("runs as process {pid}"));
             pid.to_string()
         }
+        Some(Running { pid: None }) if settings.read_only => {
+            report.fine("server", format!("one answers at {}", settings.listen));
+            "self".to_owned()
+        }
         Some(Running { pid: None }) => {
             report.fine("server", "runs");
             "self".to_owned()
@@ -45,16 +54,27 @@ pub(super) fn look(settings: &Settings, running: Option<&Running>, report: &mut 
             "self".to_owned()
         }
     };
-    for listened in [Some(settings.listen), settings.cfn_listen, settings.cloudwatch_listen]
-        .into_iter()
-        .flatten()
-    {
-        address(listened, running.is_some(), report);
+    for (flag, listened) in listened(settings) {
+        address(flag, listened, running.is_some(), report);
     }
     files(settings, &process, report);
 }
 
-fn address(address: SocketAddr, is_running: bool, report: &mut Report) {
+/// Where a server with these settings listens, each with the flag that says so.
+fn listened(settings: &Settings) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+    // The other APIs are those of the server that writes.
+    let amazon = |address: Option<SocketAddr>| address.filter(|_| !settings.read_only);
+    let sandbox = (settings.cloud == CloudChoice::Sandbox).then_some(settings.sandbox_listen);
+    let all = [
+        ("--listen", Some(settings.listen)),
+        ("--cfn-listen", amazon(settings.cfn_listen)),
+        ("--cloudwatch-listen", amazon(settings.cloudwatch_listen)),
+        ("--sandbox-listen", sandbox),
+    ];
+    all.into_iter().filter_map(|(flag, address)| Some((flag, address?)))
+}
+
+fn address(flag: &str, address: SocketAddr, is_running: bool, report: &mut Report) {
     const WHAT: &str = "address";
     if address.port() == 0 {
         report.note(WHAT, format!("{address}: any free port"));
@@ -76,10 +96,10 @@ fn address(address: SocketAddr, is_running: bool, report: &mut Report) {
                 WHAT,
                 format!("{address} cannot be listened on: {error}"),
                 match error.kind() {
-                    io::ErrorKind::AddrInUse => {
-                        "stop what listens there (`ss -ltnp` shows it), or choose another --listen"
-                    }
-                    _ => "choose another --listen",
+                    io::ErrorKind::AddrInUse => format!(
+                        "stop what listens there (`ss -ltnp` shows it), or choose another {flag}"
+                    ),
+                    _ => format!("choose another {flag}"),
                 },
             ),
         },

@@ -26,7 +26,7 @@ use crate::config::{LogOptions, Settings};
 /// Why log lines cannot go where they should.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LogError {
-    #[error("{filter:?} of [hearth] log is no filter: write it as RUST_LOG is written")]
+    #[error("{filter:?} of [hearth] log_filter is no filter: write it as RUST_LOG is written")]
     Filter { filter: String },
     #[error("the log file {} cannot be written", path.display())]
     File {

@@ -10,7 +10,9 @@ use super::{Addresses, SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings, SigningCloud, StackUsers};
 use crate::openstack::{self, CfnPlaces, Cloud, CloudSettings, UserDomainSettings};
-use crate::sandbox::{GuestLimits, Latencies, RunningSandbox, Sandbox, SandboxConfig};
+use crate::sandbox::{
+    GuestLimits, Latencies, RunningSandbox, Sandbox, SandboxConfig, SandboxError,
+};
 use crate::traces::Tracer;
 
 /// The service user that every sandbox has.
@@ -38,7 +40,12 @@ pub(super) fn start_sandbox(
         region: SANDBOX_REGION.to_owned(),
         ..SandboxConfig::default()
     };
-    Ok(Some(Sandbox::start(config)?))
+    match Sandbox::start(config) {
+        Err(SandboxError::Listen { address, source }) => {
+            Err(StartError::Listen { address, says: "--sandbox-listen", source })
+        }
+        started => Ok(Some(started?)),
+    }
 }
 
 fn latencies(settings: &Settings) -> Latencies {

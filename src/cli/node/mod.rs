@@ -43,9 +43,11 @@ const SANDBOX_REGION: &str = "RegionOne";
 /// Why Hearth could not start.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StartError {
-    #[error("the API cannot listen on {address}")]
+    #[error("cannot listen on {address} ({says} says where)")]
     Listen {
         address: SocketAddr,
+        /// The flag or the option.
+        says: &'static str,
         #[source]
         source: std::io::Error,
     },
@@ -167,15 +169,18 @@ impl Node {
         // What a former process left is for the one that writes to go on with.
         let goes_on = goes_on && !settings.read_only;
         keep_to_cloud(settings, &data)?;
-        let (orchestration, address) = listen(settings.listen)?;
+        let (orchestration, address) = listen("--listen", settings.listen)?;
         // Amazon's APIs are those of the server that writes.
         let amazon = |address: Option<SocketAddr>| address.filter(|_| !settings.read_only);
-        let cfn = amazon(settings.cfn_listen).map(listen).transpose()?;
+        let cfn = amazon(settings.cfn_listen).map(|address| listen("--cfn-listen", address));
+        let cfn = cfn.transpose()?;
         let (cloudformation, cfn_address) = cfn.unzip();
-        let cloudwatch = amazon(settings.cloudwatch_listen).map(listen).transpose()?;
-        let (cloudwatch, cloudwatch_address) = cloudwatch.unzip();
-        let metrics = settings.metrics_listen.map(listen).transpose()?;
-        let (metrics, metrics_address) = metrics.unzip();
+        let cloudwatch = amazon(settings.cloudwatch_listen);
+        let cloudwatch = cloudwatch.map(|address| listen("--cloudwatch-listen", address));
+        let (cloudwatch, cloudwatch_address) = cloudwatch.transpose()?.unzip();
+        let metrics = settings.metrics_listen;
+        let metrics = metrics.map(|address| listen("[hearth] metrics_listen", address));
+        let (metrics, metrics_address) = metrics.transpose()?.unzip();
         let addresses = Addresses { api: address, cfn: cfn_address };
         let sandbox = cloud::start_sandbox(settings, addresses, data.sandbox())?;
         let exporter = settings.otlp_endpoint.as_ref().map(|url| Exporter::start(url, VERSION));
@@ -445,8 +450,11 @@ pub(super) fn scheme(settings: &Settings) -> &'static str {
 }
 
 /// A listener, and where it listens in the end.
-fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    let failed = |source| StartError::Listen { address, source };
+fn listen(
+    says: &'static str,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, says, source };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))
@@ -455,6 +463,10 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> 
 pub(super) fn registry(settings: &Settings) -> Result<Registry, StartError> {
     let mut registry = Registry::built_in()?;
     for directory in &settings.plugin_dirs {
+        if !directory.is_dir() {
+            let directory = directory.display();
+            tracing::warn!(%directory, "there is no such directory of plugin_dirs");
+        }
         registry.add_plugins(directory)?;
     }
     for default in &settings.type_defaults {

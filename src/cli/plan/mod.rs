@@ -190,8 +190,11 @@ impl Kept {
     /// Reads what was kept.
     pub(super) fn read(path: &std::path::Path) -> Result<Self, PlanError> {
         let no_plan = || PlanError::NoPlan(path.to_owned());
-        let text = private_files::read(path)?.ok_or_else(no_plan)?;
-        let kept: Self = serde_json::from_str(&text).map_err(|_| no_plan())?;
+        let unreadable = |source| PrivateFileError::File { path: path.to_owned(), source };
+        let text = std::fs::read(path).map_err(unreadable)?;
+        let kept: Self = serde_json::from_slice(&text).map_err(|_| no_plan())?;
+        // What is no plan has nothing to hide.
+        private_files::read(path)?;
         if kept.format == FORMAT { Ok(kept) } else { Err(no_plan()) }
     }
 

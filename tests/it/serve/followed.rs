@@ -74,6 +74,19 @@ pub(super) fn followed(desk: &Desk, log: &str) {
     let reading = Served::start(&desk.path().join("elsewhere"), &reads, &variables);
     let read = api(&reading);
 
+    let doctor = format!(
+        "doctor --data elsewhere --listen {} {}",
+        read.trim_start_matches("http://"),
+        reads.join(" ")
+    );
+    let looked = desk.command(&doctor).env("HEARTH_LOG", log).output().unwrap();
+    let report = String::from_utf8(looked.stdout).unwrap();
+    assert!(looked.status.success(), "{report}");
+    assert!(
+        report.contains("one answers at") && report.contains("another server signs"),
+        "{report}"
+    );
+
     let show = format!("show says --server {read}");
     assert!(desk.said(&show).contains("CREATE_COMPLETE"));
     // What an actor answers is as new as what a view does.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::process::Served;
+use super::process::{Served, refused};
 
 fn hearth(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hearth")).args(arguments).output().unwrap()
@@ -14,7 +14,8 @@ fn hearth(arguments: &[&str]) -> Output {
 /// What the doctor says of a data directory, and whether all is well.
 fn doctor(data: &Path, arguments: &[&str]) -> (bool, String) {
     let data = data.to_str().unwrap();
-    let listen = ["--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0"];
+    let listen = ["--listen", "--sandbox-listen"].iter().filter(|flag| !arguments.contains(flag));
+    let listen: Vec<&str> = listen.flat_map(|flag| [flag, "127.0.0.1:0"]).collect();
     let output = hearth(&[&["doctor", "--data", data], listen.as_slice(), arguments].concat());
     (output.status.success(), String::from_utf8(output.stdout).unwrap())
 }
@@ -95,11 +96,19 @@ fn a_doctor_names_what_is_wrong_says_what_to_do_and_fails() {
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     let (_, report) = doctor(&data, &arguments);
     assert_line(&report, "WRONG", "master key", "may be read by others");
+    assert_line(&report, "WRONG", "master key", "then `hearth key rotate` replaces it");
 
     let output = hearth(&["doctor", "--data", data.to_str().unwrap(), "--listen", &taken]);
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(!output.status.success());
     assert_line(&report, "WRONG", "address", "cannot be listened on");
+    assert!(report.contains("choose another --listen"), "{report}");
+    for flag in ["--listen", "--cfn-listen", "--cloudwatch-listen", "--sandbox-listen"] {
+        let said = refused(&data, &[flag, &taken], &[]);
+        assert!(said.contains(&format!("cannot listen on {taken} ({flag} says where)")), "{said}");
+        let (_, report) = doctor(&data, &[flag, &taken]);
+        assert!(report.contains(&format!("choose another {flag}\n")), "{report}");
+    }
     drop(listener);
 
     let text = hearth(&["checkpoint", "print", "--data", data.to_str().unwrap()]).stdout;
@@ -122,6 +131,13 @@ fn a_doctor_names_what_is_wrong_says_what_to_do_and_fails() {
     let (well, report) = doctor(&data, &["--config-file", file.to_str().unwrap()]);
     assert!(!well);
     assert_line(&report, "WRONG", "settings", "must be a whole number");
+
+    let rules = home.path().join("policy.yaml");
+    fs::write(&rules, "\"stacks:crete\": \"!\"\n").unwrap();
+    let config = format!("[oslo_policy]\npolicy_file = {}\n", rules.display());
+    fs::write(&file, config).unwrap();
+    let (_, report) = doctor(&data, &["--config-file", file.to_str().unwrap()]);
+    assert_line(&report, "warning", "policy", "nothing asks for stacks:crete");
 }
 
 #[test]
@@ -172,13 +188,19 @@ async fn a_log_is_written_as_heats_options_say() {
     assert!(answered["context"][0].as_str().unwrap().contains("GET"), "{answered}");
     assert!(!log.contains("hearth::cli"), "{log}");
 
-    let options = "[DEFAULT]\nlog_date_format = at %Y\nnum_engine_workers = 4\n";
+    let options = "[DEFAULT]\nlog_date_format = at %Y\nnum_engine_workers = 4\nplugin_dirs = \
+                   /no-such\n[hearth]\nmetrics_lisen = 127.0.0.1:0\n";
     fs::write(&file, options).unwrap();
     let served = Served::start_logging(&home.path().join("data"), &arguments);
     reqwest::get(served.told("orchestration API")).await.unwrap();
     let said = served.stop();
     assert!(said.starts_with("at 20") && said.contains("num_engine_workers"), "{said}");
     assert!(!said.contains("answered"), "{said}");
+    assert!(said.contains("there is no such directory of plugin_dirs"), "{said}");
+    assert!(said.contains("metrics_lisen (did you mean metrics_listen?)"), "{said}");
+
+    let said = refused(&home.path().join("data"), &[], &[("HEARTH_LOG_FILTER", "===")]);
+    assert!(said.contains("of [hearth] log_filter is no filter"), "{said}");
 }
 
 #[test]

@@ -49,7 +49,9 @@ struct Running {
 /// Why a log file could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the log {path} is in use by another process")]
+    #[error(
+        "the log {path} is in use by another process: stop that first (`fuser {path}.lock` names it)"
+    )]
     InUse { path: PathBuf },
     #[error("{path} is not a log of Hearth")]
     NotALog { path: PathBuf },
