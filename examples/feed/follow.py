@@ -47,6 +47,9 @@ def follow(last):
 
 
 def main():
+    for name in ("HEAT_URL", "OS_TOKEN"):
+        if not os.environ.get(name):
+            sys.exit(f"{name} is not set\n{__doc__}")
     last = None
     while True:
         try:

@@ -103,7 +103,9 @@ pub(super) async fn revision_then(
     let position = position(state, at).await?;
     let revisions = state.views.revisions(stack.id).await?;
     let newest = revisions.iter().take_while(|revision| revision.position <= position).last();
-    newest.map(|revision| revision.revision).ok_or_else(|| no_revision(at))
+    newest.map(|revision| revision.revision).ok_or_else(|| {
+        Fault::new("NotFound", format!("The stack {} was not there yet at {at}.", stack.name))
+    })
 }
 
 fn no_revision(wanted: impl std::fmt::Display) -> Fault {

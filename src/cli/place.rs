@@ -38,7 +38,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct PlaceArguments {
     /// A running server, by the address of its API: http://127.0.0.1:8004
-    #[arg(long, value_name = "URL", conflicts_with_all = ["data", "cloud", "config_file"])]
+    #[arg(
+        long,
+        value_name = "URL",
+        value_parser = server_url,
+        conflicts_with_all = ["data", "cloud", "config_file"],
+    )]
     server: Option<Url>,
     /// Sign in as this cloud of clouds.yaml says, to the server in its catalog
     #[arg(long, value_name = "NAME")]
@@ -52,6 +57,12 @@ pub(super) struct PlaceArguments {
     /// An INI file with Heat's option names, as `hearth serve` takes it
     #[arg(long, value_name = "FILE")]
     config_file: Option<PathBuf>,
+}
+
+/// Reads the address of a server.
+fn server_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| "it begins with http:// or https://".to_owned())
 }
 
 /// A kind of cloud.

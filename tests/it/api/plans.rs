@@ -295,6 +295,8 @@ async fn a_stack_goes_back_to_what_it_was_at_a_position_or_a_time() {
         let asked = json!({ "rollback": { "at": at } });
         let refused = app.ask("POST", &actions, Some(asked)).await;
         assert_eq!(refused.status, status, "{at}: {}", refused.text);
+        let is_told = refused.text.contains("The stack web was not there yet at ");
+        assert_eq!(is_told, status == 404, "{}", refused.text);
     }
     let both = json!({ "rollback": { "to": 1, "at": position } });
     assert_eq!(app.ask("POST", &actions, Some(both)).await.status, 400);
