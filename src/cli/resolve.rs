@@ -115,8 +115,9 @@ impl TypeLookup for AnyType<'_> {
 
 impl Resolver {
     fn print(&self, inputs: Inputs, format: Format) -> ExitCode {
-        let environments = inputs.environments.into_iter().map(|(_, text)| text).collect();
-        let request = Request::new(inputs.template, environments, &inputs.parameters, inputs.files);
+        let environments = inputs.environments_to_send().into_iter().map(|(_, text)| text);
+        let (template, environments) = (inputs.template_to_send(), environments.collect());
+        let request = Request::new(template, environments, &inputs.parameters, inputs.files);
         match (self.resolve(&request), format) {
             (Ok(definition), Format::Yaml) => print(&definition.describe_in(TextForm::Yaml)),
             (Ok(definition), Format::Json) => print(&definition.describe_in(TextForm::Json)),

@@ -1,12 +1,15 @@
 //! Templates and environments as documents: their text is bounded and read, JSON before YAML for
 //! templates, and what is no map is refused. What a template must say to be one is in `version`.
 
+use std::collections::BTreeMap;
+
+use ecow::EcoString;
 use serde_json::Value;
 
 use super::environment::registry::is_template;
 use super::error::{Outcome, TemplateError};
 use super::json;
-use super::node::Node;
+use super::node::{Form, Node};
 use super::value::Datum;
 use super::yaml::{self, YamlError};
 use crate::model::JsonMap;
@@ -41,7 +44,7 @@ pub(super) fn template(source: &Value) -> Outcome<Node> {
 /// `ValueError`.
 pub(super) fn template_text(text: &str, name: &str) -> Outcome<Node> {
     let node = template_map(text, name)?;
-    if !SECTION_NAMES.iter().any(|name| node.get(name).is_some()) {
+    if !is_template_map(&node) {
         return Err(TemplateError::value("Template format version not found.").placed(node.place));
     }
     Ok(node)
@@ -141,30 +144,89 @@ pub struct FileNamed {
     pub is_template: bool,
 }
 
-/// The files that a template or environment names: with `get_file`, as types, and in a registry.
+/// The files that a template names with `get_file` and as types, or an environment in its registry.
 pub fn files_named(text: &str) -> Vec<FileNamed> {
-    let mut names = Vec::new();
-    if let Some(node) = json::read(text).or_else(|| yaml::read(text).ok()) {
-        collect_files(&node, &mut names);
+    let mut named = Vec::new();
+    if let Some(mut node) = any(text) {
+        each_file(&mut node, &mut |name, is_template| {
+            named.push(FileNamed { name: name.to_string(), is_template });
+        });
     }
-    names
+    named
 }
 
-fn collect_files(node: &Node, names: &mut Vec<FileNamed>) {
-    for (key, value) in node.as_map().into_iter().flatten() {
-        let name = value.as_text();
-        match key.as_str() {
-            "get_file" => names.extend(name.map(|name| named(name, false))),
-            "type" | "Type" => {
-                names.extend(name.filter(|name| is_template(name)).map(|name| named(name, true)));
-            }
-            "resource_registry" => collect_registered(value, names),
-            _ => {}
+/// A template or environment as it is sent: with other names for the files that it names, and
+/// without the parameters that are given above an environment. It stays as it is written where
+/// that changes nothing.
+pub fn text_to_send(text: &str, names: &BTreeMap<String, String>, given: &JsonMap) -> String {
+    let settled = any(text).and_then(|mut node| {
+        let is_changed = settle(&mut node, names, given);
+        is_changed.then(|| yaml::emit::emit(&node.to_datum()))
+    });
+    settled.unwrap_or_else(|| text.to_owned())
+}
+
+/// The same for one that is read; whether anything is changed.
+pub(super) fn settle(root: &mut Node, names: &BTreeMap<String, String>, given: &JsonMap) -> bool {
+    let mut is_changed = false;
+    each_file(root, &mut |name, _| {
+        if let Some(other) = names.get(name.as_str()) {
+            *name = other.into();
+            is_changed = true;
         }
-        collect_files(value, names);
+    });
+    if !is_template_map(root)
+        && let Form::Map(sections) = &mut root.form
+        && let Some(Form::Map(parameters)) =
+            sections.get_mut("parameters").map(|section| &mut section.form)
+    {
+        let before = parameters.len();
+        parameters.retain(|name, _| !given.contains_key(name.as_str()));
+        is_changed |= parameters.len() < before;
     }
-    for item in node.as_list().into_iter().flatten() {
-        collect_files(item, names);
+    is_changed
+}
+
+/// The text of a template or of an environment, if it can be read.
+fn any(text: &str) -> Option<Node> {
+    json::read(text).or_else(|| yaml::read(text).ok())
+}
+
+fn is_template_map(node: &Node) -> bool {
+    SECTION_NAMES.iter().any(|name| node.get(name).is_some())
+}
+
+fn each_file(root: &mut Node, visit: &mut dyn FnMut(&mut EcoString, bool)) {
+    if is_template_map(root) {
+        files_of_template(root, visit);
+    } else if let Form::Map(sections) = &mut root.form
+        && let Some(registry) = sections.get_mut("resource_registry")
+    {
+        files_of_registry(registry, visit);
+    }
+}
+
+fn files_of_template(node: &mut Node, visit: &mut dyn FnMut(&mut EcoString, bool)) {
+    match &mut node.form {
+        Form::Map(map) => {
+            for (key, value) in map.iter_mut() {
+                match (key.as_str(), &mut value.form) {
+                    ("get_file", Form::Text(name)) => visit(name, false),
+                    ("type" | "Type", Form::Text(name)) if is_template(name) => visit(name, true),
+                    _ => files_of_template(value, visit),
+                }
+            }
+        }
+        Form::List(items) => items.iter_mut().for_each(|item| files_of_template(item, visit)),
+        _ => {}
+    }
+}
+
+fn files_of_registry(node: &mut Node, visit: &mut dyn FnMut(&mut EcoString, bool)) {
+    match &mut node.form {
+        Form::Map(map) => map.values_mut().for_each(|entry| files_of_registry(entry, visit)),
+        Form::Text(name) if is_template(name) => visit(name, true),
+        _ => {}
     }
 }
 
@@ -172,18 +234,6 @@ fn collect_files(node: &Node, names: &mut Vec<FileNamed>) {
 pub(super) fn may_be_template(text: &str) -> Outcome<bool> {
     check_size(text.chars().count())?;
     Ok(SECTION_NAMES.iter().any(|name| text.contains(name)))
-}
-
-fn collect_registered(node: &Node, names: &mut Vec<FileNamed>) {
-    for value in node.as_map().into_iter().flat_map(|map| map.values()) {
-        let name = value.as_text().filter(|name| is_template(name));
-        names.extend(name.map(|name| named(name, true)));
-        collect_registered(value, names);
-    }
-}
-
-fn named(name: &str, is_template: bool) -> FileNamed {
-    FileNamed { name: name.to_owned(), is_template }
 }
 
 /// The error that the API makes of one in a document.
@@ -228,6 +278,26 @@ mod tests {
 
     fn refused(text: &str) -> String {
         template(&Value::from(text)).unwrap_err().text()
+    }
+
+    #[test]
+    fn files_go_by_other_names_where_templates_and_registries_name_them() {
+        let names = [("a", "A"), ("b.yaml", "B")].map(|(name, url)| (name.into(), url.into()));
+        let given = [("size".to_owned(), Value::from(1))].into_iter().collect();
+        let sent = |text: &str| text_to_send(text, &names.clone().into(), &given);
+        let template = "heat_template_version: 2018-08-31\nresources:\n  r:\n    type: b.yaml\n    \
+                        properties:\n      a: a\n      l:\n      - get_file: a\n";
+        let renamed = template.replace("type: b.yaml", "type: B").replace("file: a", "file: A");
+        let renamed = renamed.replace("2018-08-31", "'2018-08-31'");
+        assert_eq!(sent(template), renamed);
+        let environment = "parameters:\n  size: 2\n  type: b.yaml\nresource_registry:\n  b.yaml: \
+                           b.yaml\n  resources:\n    r:\n      My::T: b.yaml\n";
+        let settled = "parameters:\n  type: b.yaml\nresource_registry:\n  b.yaml: B\n  \
+                       resources:\n    r:\n      My::T: B\n";
+        assert_eq!(sent(environment), settled);
+        for as_it_is in ["# c\nparameters: {a: 1}\n", "- a", "a: [", ""] {
+            assert_eq!(sent(as_it_is), as_it_is);
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub use describe::TextForm;
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{
     FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, is_template_text, map_text,
-    template_map_text, yaml_text,
+    template_map_text, text_to_send, yaml_text,
 };
 pub(crate) use document::{json_map_size, json_size};
 pub use environment::mappings::{Mappings, MappingsError};

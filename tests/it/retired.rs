@@ -79,6 +79,7 @@ fn a_look_at_a_template_says_that_they_do_nothing_and_what_takes_their_place() {
             environments: Vec::new(),
             parameters: Default::default(),
             files: BTreeMap::new(),
+            file_names: BTreeMap::new(),
         };
         let found = diagnose(&documents, &PseudoParameters::default(), &registry, &|_| Vec::new());
         let found = found.findings;

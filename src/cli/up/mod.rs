@@ -61,21 +61,16 @@ async fn up(args: &UpArgs) -> Result<ExitCode, UpError> {
     let inputs = Inputs::read(&args.template, &args.inputs).map_err(UpError::Inputs)?;
     let name = args.name.clone().unwrap_or_else(|| stack_name(&args.template));
     let place = Place::open(&args.place, Errand::Make).await?;
-    let brought = bring_up(args, &place, &name, &inputs).await;
+    let brought = bring_up(&place, &name, &inputs).await;
     place.close().await;
     brought
 }
 
-async fn bring_up(
-    args: &UpArgs,
-    place: &Place,
-    name: &str,
-    inputs: &Inputs,
-) -> Result<ExitCode, UpError> {
+async fn bring_up(place: &Place, name: &str, inputs: &Inputs) -> Result<ExitCode, UpError> {
     let path = match ask_for(&place.client, name, inputs).await {
         Err(UpError::Client(ClientError::Refused { status: 400, message })) => {
             // The server names what it met first; what else is wrong is seen from here.
-            match validate::errors(&args.template, inputs) {
+            match validate::errors(inputs) {
                 Some(report) => eprint!("{report}"),
                 None => eprintln!("hearth up: {message}"),
             }

@@ -17,16 +17,15 @@ pub(in crate::cli) fn create_body(name: &str, inputs: &Inputs) -> Value {
 
 /// The body that brings a stack to what the files say.
 pub(in crate::cli) fn update_body(inputs: &Inputs) -> Value {
-    let named =
-        inputs.files.iter().chain(inputs.environments.iter().map(|(name, text)| (name, text)));
+    let environments = inputs.environments_to_send();
+    let names: Vec<&String> = environments.iter().map(|(name, _)| name).collect();
+    let files = inputs.files.iter().chain(environments.iter().map(|(name, text)| (name, text)));
     let files: JsonMap =
-        named.map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect();
-    let environments: Vec<&str> =
-        inputs.environments.iter().map(|(name, _)| name.as_str()).collect();
+        files.map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect();
     json!({
-        "template": inputs.template,
+        "template": inputs.template_to_send(),
         "environment": {},
-        "environment_files": environments,
+        "environment_files": names,
         "files": files,
         "parameters": inputs.parameters,
     })

@@ -6,7 +6,7 @@ mod json;
 mod text;
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::template_files::{Inputs, TemplateArguments};
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
             (Err(problem), _) => return unusable(&problem),
             (_, Err(error)) => return unusable(&error.to_string()),
         };
-    let documents = documents(&arguments.template, inputs);
+    let documents = documents(inputs);
     let diagnosis = look(&documents, &registry);
     let is_colored = std::io::stdout().is_terminal() && !colors_refused();
     let report = match arguments.format {
@@ -67,8 +67,8 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// All that is wrong with a template, for people, on standard error; `None` where nothing is.
-pub(super) fn errors(template: &Path, inputs: &Inputs) -> Option<String> {
-    let documents = documents(template, inputs.clone());
+pub(super) fn errors(inputs: &Inputs) -> Option<String> {
+    let documents = documents(inputs.clone());
     let diagnosis = look(&documents, &Registry::built_in().ok()?);
     if diagnosis.definition.is_some() {
         return None;
@@ -77,12 +77,13 @@ pub(super) fn errors(template: &Path, inputs: &Inputs) -> Option<String> {
     Some(text::report(&documents, &diagnosis, &text::Style { is_colored }))
 }
 
-fn documents(template: &Path, inputs: Inputs) -> Documents {
+fn documents(inputs: Inputs) -> Documents {
     Documents {
-        template: (template.display().to_string(), inputs.template),
+        template: inputs.template,
         environments: inputs.environments,
         parameters: inputs.parameters,
         files: inputs.files,
+        file_names: inputs.file_names,
     }
 }
 

@@ -44,9 +44,10 @@ impl Environments {
         let mut files = Vec::new();
         for (name, text) in &documents.environments {
             match document::environment_text(text) {
-                Ok(root) => {
+                Ok(mut root) => {
+                    let is_changed = documents.settle(name, &mut root);
                     let (name, text) = (name.clone(), text.clone());
-                    let mut file = File { name, text, root, is_changed: false };
+                    let mut file = File { name, text, root, is_changed };
                     file.check(types, findings);
                     files.push(file);
                 }

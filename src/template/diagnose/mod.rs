@@ -39,8 +39,22 @@ pub struct Documents {
     pub template: (String, String),
     /// In order, the later ones above the earlier ones.
     pub environments: Vec<(String, String)>,
+    /// These count above the environments.
     pub parameters: JsonMap,
     pub files: BTreeMap<String, String>,
+    /// By the name of a document: what the files that it names are called among `files`, where
+    /// that is another name.
+    pub file_names: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Documents {
+    /// Gives the files that a document names the names that they have here, and takes out of an
+    /// environment what is given above it; whether anything is changed.
+    fn settle(&self, document: &str, root: &mut Node) -> bool {
+        let none = BTreeMap::new();
+        let names = self.file_names.get(document).unwrap_or(&none);
+        document::settle(root, names, &self.parameters)
+    }
 }
 
 /// What comes of a look: the definition, if there is no error.
@@ -82,7 +96,10 @@ struct Told {
 impl Look<'_> {
     fn look(mut self) -> Diagnosis {
         let environments = Environments::read(self.documents, self.types, &mut self.findings);
-        let root = self.template();
+        let mut root = self.template();
+        if let Some(root) = &mut root {
+            self.documents.settle(&self.documents.template.0, root);
+        }
         let written = root.clone();
         let definition = root.and_then(|root| self.rounds(root, environments));
         if let Some(written) = written {
@@ -257,7 +274,8 @@ impl Look<'_> {
             (_, Some(node)) => Some(node.place),
             (place, None) => place,
         };
-        if !told.path.is_empty() {
+        // What is after `<` is within a nested template, and in no document that is shown.
+        if !told.path.is_empty() && !finding.path.contains('<') {
             finding.path = tree::shown(&told.path);
         }
         finding.suggestion = match (&told.wrong, missing) {

@@ -6,6 +6,7 @@ mod eventstore;
 mod files;
 mod followed;
 mod guests;
+mod inputs;
 mod manage;
 mod manager;
 mod metrics;
