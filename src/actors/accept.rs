@@ -81,6 +81,14 @@ impl Engine {
         let id = claimed.as_ref().map_or_else(fresh, |claimed| claimed.stack_id);
         let place = StackPlace { id: Some(id), ..StackPlace::new(project, &ask.name) };
         let known = self.prepare(who, &mut ask.source, place).await?;
+        // A document is handed on without its secrets.
+        if let Some(name) = adopts.as_ref().and_then(|_| known.definition.masked_parameter()) {
+            let message = format!(
+                "Invalid adopt data: the hidden parameter {name} has no value but the mask of one: \
+                 give it as a parameter."
+            );
+            return Err(Refusal::new("HTTPBadRequest", message));
+        }
         let claim = self.claim(who, id, claimed).await?;
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;

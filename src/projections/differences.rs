@@ -11,6 +11,9 @@ pub const DIFFERENCES_MAX: usize = 500;
 /// that one of them has not is null there. Maps are gone into, and all else is compared as a whole.
 pub fn differences(old: &Value, new: &Value) -> Vec<Value> {
     let mut found = Vec::new();
+    let none = Value::Object(JsonMap::new());
+    // A document that is not there has no entries.
+    let [old, new] = [old, new].map(|document| if document.is_null() { &none } else { document });
     compare(old, new, "", &mut found);
     found
 }
@@ -19,7 +22,7 @@ fn compare(old: &Value, new: &Value, place: &str, found: &mut Vec<Value>) {
     if old == new || found.len() >= DIFFERENCES_MAX {
         return;
     }
-    let (Some(before), Some(after)) = (map_of(old), map_of(new)) else {
+    let (Some(before), Some(after)) = (map_of(old, place), map_of(new, place)) else {
         found.push(json!({ "place": place, "old": old, "new": new }));
         return;
     };
@@ -35,9 +38,9 @@ fn compare(old: &Value, new: &Value, place: &str, found: &mut Vec<Value>) {
     }
 }
 
-/// A map with something in it.
-fn map_of(value: &Value) -> Option<&JsonMap> {
-    value.as_object().filter(|map| !map.is_empty())
+/// A map with something in it, or the whole document.
+fn map_of<'a>(value: &'a Value, place: &str) -> Option<&'a JsonMap> {
+    value.as_object().filter(|map| place.is_empty() || !map.is_empty())
 }
 
 #[cfg(test)]
@@ -56,6 +59,11 @@ mod tests {
         ]);
         assert_eq!(Value::Array(differences(&old, &new)), told);
         assert_eq!(differences(&new, &new), Vec::<Value>::new());
+        let all = json!([{ "place": "a", "old": null, "new": { "b": 1 } }]);
+        for nothing in [json!({}), Value::Null] {
+            let told = differences(&nothing, &json!({ "a": { "b": 1 } }));
+            assert_eq!(Value::Array(told), all);
+        }
         let many: JsonMap = (0..1_000).map(|n| (n.to_string(), json!(n))).collect();
         assert_eq!(differences(&json!({ "0": 1 }), &many.into()).len(), DIFFERENCES_MAX);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::StackDefinition;
-use crate::model::taint::taint;
+use crate::model::taint::{MASK, taint};
 use crate::model::{JsonMap, ResourceName};
 use crate::template::node::{Form, Node};
 use crate::template::provider::Files;
@@ -113,6 +113,17 @@ impl StackDefinition {
         given.flatten().any(|(name, value)| {
             !value.to_json().is_null() && self.is_secret_parameter(name.as_ref())
         })
+    }
+
+    /// A hidden parameter whose value is the mask that secrets are shown by, as where what was shown
+    /// is sent back.
+    pub(crate) fn masked_parameter(&self) -> Option<&str> {
+        let mut declared = self.parameters.declared();
+        let masked = declared.find(|(_, parameter)| {
+            let value = parameter.raw().and_then(Datum::as_text);
+            parameter.is_secret && value == Some(MASK)
+        });
+        masked.map(|(name, _)| name)
     }
 
     fn is_secret_parameter(&self, name: &str) -> bool {

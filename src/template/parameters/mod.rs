@@ -70,7 +70,7 @@ impl Parameter {
     }
 
     fn convert(&self, name: &str) -> Outcome<Datum> {
-        match self.given.as_ref().or(self.default()) {
+        match self.raw() {
             Some(raw) => convert::value(self.schema.kind, raw),
             None => Err(TemplateError::parameter_missing(name)),
         }
@@ -79,6 +79,11 @@ impl Parameter {
     /// The default that holds: the environment's before the template's.
     pub(crate) fn default(&self) -> Option<&Datum> {
         self.user_default.as_ref().or(self.schema.default.as_ref())
+    }
+
+    /// What was given for it, or else the default that holds.
+    pub(crate) fn raw(&self) -> Option<&Datum> {
+        self.given.as_ref().or(self.default())
     }
 
     /// What `get_param` gives.
@@ -98,7 +103,7 @@ impl Parameter {
             TemplateError { message, headline: String::new(), path: Vec::new(), ..error }
         };
         self.schema.check().map_err(invalid)?;
-        match (self.given.as_ref().or(self.default()), values) {
+        match (self.raw(), values) {
             (_, Values::Unchecked) | (None, Values::IfGiven) => Ok(()),
             (Some(raw), _) => self.schema.check_value(raw, types).map_err(invalid),
             (None, Values::Required) => Err(TemplateError::parameter_missing(name)),
@@ -180,7 +185,7 @@ impl Parameters {
         let mut asked = Vec::new();
         for (name, parameter) in self.declared() {
             // Heat hands the raw value to the constraint, a list in its parsed form.
-            let raw = parameter.given.as_ref().or(parameter.default());
+            let raw = parameter.raw();
             let (Some(raw), Ok(value)) = (raw, parameter.value()) else { continue };
             let value = match parameter.schema.kind {
                 ParameterType::CommaDelimitedList | ParameterType::Json => value,

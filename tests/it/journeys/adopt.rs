@@ -142,6 +142,42 @@ async fn an_exported_document_has_no_secrets() {
 }
 
 #[actix::test]
+async fn a_mask_is_not_adopted_as_the_secret_behind_it() {
+    let ground = Ground::new().await;
+    let world = ground.start_within(limits()).await;
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": { "word": { "type": "string", "hidden": true, "default": "hunter2" } },
+        "resources": { "a": test_resource(json!({ "value": { "get_param": "word" } })) },
+    });
+    let who = world.requester();
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let (_, document) = world.engine.abandon_stack(&who, web.stack).await.unwrap();
+    assert_eq!(document["template"]["parameters"]["word"]["default"], "******");
+
+    let adopt = async |parameters: Value| {
+        let ask = CreateStack {
+            name: "again".into(),
+            source: StackSource {
+                template: document["template"].clone(),
+                parameters: parameters.as_object().unwrap().clone(),
+                ..StackSource::default()
+            },
+            settings: Default::default(),
+        };
+        let resources = document["resources"].as_object().unwrap().clone();
+        world.engine.adopt_stack(&who, ask, resources).await
+    };
+    let refused = adopt(json!({})).await.unwrap_err();
+    let text = "Invalid adopt data: the hidden parameter word has no value but the mask of one: \
+                give it as a parameter.";
+    assert_eq!((&*refused.class, &*refused.message), ("HTTPBadRequest", text));
+    let again = adopt(json!({ "word": "hunter2" })).await.unwrap();
+    assert_eq!(world.settled(&again).await, "ADOPT_COMPLETE");
+}
+
+#[actix::test]
 async fn an_external_resource_is_looked_at_and_never_changed() {
     let ground = Ground::new().await;
     let world = ground.start().await;

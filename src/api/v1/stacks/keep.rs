@@ -7,6 +7,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::v1::{Answer, StackPath, State, answer, living_stack, requester, seen};
 use crate::model::JsonMap;
+use crate::model::taint::MASK;
 use crate::template::{map_text, template_map_text};
 
 pub(in crate::api) async fn export(
@@ -60,12 +61,30 @@ pub(super) fn adopted(body: &JsonMap) -> Result<Option<(JsonMap, JsonMap)>, Faul
         }
         _ => kept,
     };
-    body.insert("environment".into(), Value::Object(environment));
+    let environment = Value::Object(environment);
     let mut files = data.get("files").and_then(Value::as_object).cloned().unwrap_or_default();
     files.extend(body.get("files").and_then(Value::as_object).cloned().unwrap_or_default());
+    // A document is handed on without its secrets; who needs no such file need not send it.
+    let is_masked = |(name, text): &(&String, &Value)| {
+        *text == MASK && (names(template, name) || names(&environment, name))
+    };
+    if let Some((name, _)) = files.iter().find(is_masked) {
+        return Err(invalid(format!("the file {name} is masked: send it among the files.")));
+    }
+    body.insert("environment".into(), environment);
     body.insert("files".into(), Value::Object(files));
     let resources = data.get("resources").and_then(Value::as_object).cloned();
     Ok(Some((body, resources.unwrap_or_default())))
+}
+
+/// Whether a text stands anywhere in a value.
+fn names(value: &Value, name: &str) -> bool {
+    match value {
+        Value::String(text) => text == name,
+        Value::Array(items) => items.iter().any(|item| names(item, name)),
+        Value::Object(map) => map.values().any(|item| names(item, name)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// An environment with another one's entries over its own, section by section.
@@ -83,4 +102,28 @@ fn over(mut kept: JsonMap, sent: JsonMap) -> JsonMap {
 
 fn invalid(reason: String) -> Fault {
     Fault::bad_request(format!("Invalid adopt data: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_masked_file_is_not_adopted_where_it_is_needed() {
+        let data = json!({
+            "template": { "resources": { "a": { "type": "child.yaml" } } },
+            "files": { "child.yaml": MASK, "env.yaml": MASK },
+        });
+        let body = |files: Value| {
+            let body = json!({ "adopt_stack_data": data.to_string(), "files": files });
+            body.as_object().cloned().unwrap_or_default()
+        };
+        let refused = adopted(&body(json!({}))).err();
+        let text = "Invalid adopt data: the file child.yaml is masked: send it among the files.";
+        assert!(refused.is_some_and(|it| it.shown().is_some_and(|shown| shown.contains(text))));
+        let (taken, _) = adopted(&body(json!({ "child.yaml": "whole" }))).unwrap().unwrap();
+        assert_eq!(taken["files"]["child.yaml"], "whole");
+    }
 }
