@@ -11,9 +11,11 @@ use super::asks::{Accepted, CreateStack, RequestContext, StackPlace, UpdateStack
 use super::credentials::check_home;
 use super::engine::Engine;
 use super::executor;
-use super::project::ProjectCommand;
+use super::project::{LIMIT_EXCEEDED, ProjectCommand};
 use super::stack::{Create, Known, Revise, StackCommand};
+use super::turns::to_the_end;
 use super::{definition, exposure, source};
+use crate::events::stack::Claim;
 use crate::events::{Meta, Position, StreamId};
 use crate::model::sizes::STACK_NAME;
 use crate::model::taint;
@@ -89,33 +91,49 @@ impl Engine {
             );
             return Err(Refusal::new("HTTPBadRequest", message));
         }
-        let claim = self.claim(who, id, claimed).await?;
-        // First the name: while a project has one, its trusts are not given back.
-        self.take_name(who, &ask.name, id).await?;
-        let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
-        let trustor = match services.credentials.ensure(services, who).await {
-            Ok(trustor) => trustor,
-            Err(refusal) => {
-                let _ = services.ask_project(project, release(), who.meta()).await;
-                return Err(refusal);
+        let claim = self.claim(who, id, claimed.clone()).await?;
+        let adopts = adopts.map(|adopts| taint::taint(Value::Object(adopts)));
+        let CreateStack { name, source, settings, .. } = ask;
+        let known = Arc::new(known);
+        let new = NewStack { id, name, source, known, settings, claim, adopts };
+        let alone = services.naming.wait(&(project.clone(), new.name.clone())).await;
+        let (engine, who) = (self.clone(), who.clone());
+        to_the_end(async move {
+            let _alone = alone;
+            // The same request may have waited for itself.
+            match engine.done(claimed.as_ref()).await? {
+                Some(done) => Ok(Accepted { name: new.name, ..done }),
+                None => engine.make_named(&who, new).await,
             }
+        })
+        .await
+    }
+
+    /// Makes a stack while nobody else is at its name, which is free again where it is not made.
+    async fn make_named(&self, who: &RequestContext, new: NewStack) -> Result<Accepted, Refusal> {
+        let services = &self.services;
+        let (id, name, project) = (new.id, new.name.clone(), &who.caller.project_id);
+        // First the name: while a project has one, its trusts are not given back.
+        self.take_name(who, &name, id).await?;
+        let made = async {
+            let trustor = services.credentials.ensure(services, who).await?;
+            let revise = self.revise(trustor, id, new.source, new.known, new.settings)?;
+            let create = Create {
+                id,
+                name: new.name,
+                project_id: project.clone(),
+                owner_user_name: who.caller.user_name.clone(),
+                owner: None,
+                revise: Revise { claim: new.claim, ..revise },
+                adopts: new.adopts,
+            };
+            self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone()))).await
         };
-        let revise = self.revise(trustor, id, ask.source, Arc::new(known), ask.settings)?;
-        let revise = Revise { claim, ..revise };
-        let create = Create {
-            id,
-            name: ask.name.clone(),
-            project_id: project.clone(),
-            owner_user_name: who.caller.user_name.clone(),
-            owner: None,
-            revise,
-            adopts: adopts.map(|adopts| taint::taint(Value::Object(adopts))),
-        };
-        let created = self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone())));
-        match created.await {
-            Ok(receipt) => Ok(Accepted { stack: id, name: ask.name, position: receipt.position }),
+        match made.await {
+            Ok(receipt) => Ok(Accepted { stack: id, name, position: receipt.position }),
             Err(refusal) => {
-                let _ = services.ask_project(project, release(), who.meta()).await;
+                let release = ProjectCommand::Release { name, stack_id: id };
+                let _ = services.ask_project(project, release, who.meta()).await;
                 Err(refusal)
             }
         }
@@ -295,6 +313,9 @@ impl Engine {
             Ok(_) => return Ok(()),
             Err(refusal) => refusal,
         };
+        if refusal.class == LIMIT_EXCEEDED {
+            self.release_ghosts(project).await?;
+        }
         // It may have given the name back since; if not, it does so when it wakes and finds itself
         // deleted.
         if let Some(holder) = services.holder_of(project, name).await? {
@@ -306,6 +327,18 @@ impl Engine {
         }
         services.ask_project(project, reserve(), who.meta()).await.map(|_| ())
     }
+}
+
+/// A stack that may be made, but for its name.
+struct NewStack {
+    id: StackId,
+    name: StackName,
+    source: StackSource,
+    known: Arc<Known>,
+    settings: StackSettings,
+    claim: Option<Claim>,
+    /// What it consists of already, as a document of `export` has it, sealed in the log.
+    adopts: Option<Value>,
 }
 
 /// Refuses what is no name of a stack.

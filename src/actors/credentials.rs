@@ -15,6 +15,7 @@ use super::project_actor::HolderOf;
 use super::services::Services;
 use super::sessions::{Credentials, Known};
 use super::shell::Shell;
+use super::turns::to_the_end;
 use crate::events::vault::Placed;
 use crate::events::{Meta, StreamId};
 use crate::model::{
@@ -82,8 +83,7 @@ impl Credentials {
         let key = (project.clone(), trustor.clone());
         // One after the other: of two trusts made at once the older one is given back, and what
         // already works with it would be turned away.
-        let making = self.making(&key);
-        let _alone = making.lock().await;
+        let alone = self.making.wait(&key).await;
         // The project has the last word: a trust of its former stacks may be on its way back.
         let current = trust_of(services, project, &trustor).await?;
         let origin = current.as_ref().and_then(Kept::origin);
@@ -108,26 +108,12 @@ impl Credentials {
         }
         // What does not open the project is looked at again by whoever comes next.
         self.sessions().remove(&key);
-        let (sealed, session) = if by_password {
-            let Some(login) = login else {
-                let text = "Missing required credential: X-Auth-Key";
-                return Err(Refusal::new("MissingCredentialError", text));
-            };
-            let session = home.cloud.session(Kept::user(&trustor, project, &login.password));
-            (Kept::seal(services, &login.password, home.mark)?, session)
-        } else {
-            let trust = cloud.create_trust(&who.token, caller, roles).await;
-            let trust = trust.map_err(|error| no_trust(&error, roles))?;
-            let session = cloud.session_for_trust(&trust, project);
-            (taint::taint(trust.reveal().as_str().into()), session)
-        };
-        let command = ProjectCommand::Trust {
-            user_id: caller.user_id.clone(),
-            trust_id: sealed.clone(),
-            roles: roles.to_vec(),
-        };
-        services.ask_project(project, command, who.meta()).await?;
-        self.sessions().insert(key, Known { trust: sealed, session });
+        let (services, who, made) = (Arc::clone(services), who.clone(), trustor.clone());
+        to_the_end(async move {
+            let _alone = alone;
+            make_trust(&services, &who, made, by_password).await
+        })
+        .await?;
         Ok(trustor)
     }
 
@@ -192,6 +178,42 @@ impl Credentials {
             }
         }
     }
+}
+
+/// Makes what Hearth goes on by for a user, and puts it on record. One that was made and is on no
+/// record would be kept for ever.
+async fn make_trust(
+    services: &Arc<Services>,
+    who: &RequestContext,
+    trustor: Trustor,
+    by_password: bool,
+) -> Result<(), Refusal> {
+    let Some(cloud) = &services.cloud else { return Ok(()) };
+    let (caller, home) = (&who.caller, cloud.home_of(&who.token));
+    let project = &caller.project_id;
+    let roles = trustor.roles.as_deref().unwrap_or_default();
+    let (sealed, session) = if by_password {
+        let Some(login) = &who.login else {
+            let text = "Missing required credential: X-Auth-Key";
+            return Err(Refusal::new("MissingCredentialError", text));
+        };
+        let session = home.cloud.session(Kept::user(&trustor, project, &login.password));
+        (Kept::seal(services, &login.password, home.mark)?, session)
+    } else {
+        let trust = cloud.create_trust(&who.token, caller, roles).await;
+        let trust = trust.map_err(|error| no_trust(&error, roles))?;
+        let session = cloud.session_for_trust(&trust, project);
+        (taint::taint(trust.reveal().as_str().into()), session)
+    };
+    let command = ProjectCommand::Trust {
+        user_id: caller.user_id.clone(),
+        trust_id: sealed.clone(),
+        roles: roles.to_vec(),
+    };
+    services.ask_project(project, command, who.meta()).await?;
+    let key = (project.clone(), trustor);
+    services.credentials.sessions().insert(key, Known { trust: sealed, session });
+    Ok(())
 }
 
 /// By what Hearth goes on for a user, as the project's stream has it: the id of a trust, or a

@@ -2,7 +2,7 @@
 //! of them; what it is asked for stands with its noun (`accept`, `resources`, `preview`,
 //! `snapshots`, `export`, `history`).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use actix::prelude::{Handler, Message};
 use futures::{StreamExt, future, stream};
@@ -23,6 +23,7 @@ use super::software::SoftwareKeeper;
 use super::stack::{SeenNow, Stack, StackCommand};
 use super::stack_actor::{AskHead, Drop, OutputsNow, ReadLive, Stand};
 use super::tallies::Tallies;
+use super::turns::Turns;
 use super::{definition, exposure};
 use crate::clock::Clock;
 use crate::events::Position;
@@ -78,6 +79,8 @@ impl Engine {
             claims: Claims::default(),
             directory: directory.clone(),
             credentials: Credentials::default(),
+            naming: Turns::default(),
+            ghosts_looked_for: Mutex::default(),
             tallies: Tallies::default(),
             told: tokio::sync::watch::Sender::new(None),
             alarms: Alarms::default(),

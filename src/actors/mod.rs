@@ -50,6 +50,7 @@ pub mod stack;
 pub mod stack_actor;
 pub mod stack_users;
 mod tallies;
+mod turns;
 mod types_allowed;
 mod unclaimed;
 mod unmade;

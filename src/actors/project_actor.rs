@@ -72,3 +72,16 @@ impl Handler<HolderOf> for Shell<Project> {
         self.machine.holder(&ask.0)
     }
 }
+
+/// Asks a project for all of its names, and which stacks hold them.
+#[derive(Message)]
+#[rtype(result = "Vec<(StackName, StackId)>")]
+pub(super) struct Names;
+
+impl Handler<Names> for Shell<Project> {
+    type Result = MessageResult<Names>;
+
+    fn handle(&mut self, _ask: Names, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.machine.holders().map(|(name, stack)| (name.clone(), stack)).collect())
+    }
+}

@@ -1,7 +1,7 @@
 //! What actors work with: the other rooms, and the limits that an operator sets.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix::prelude::{Actor, Addr, ArbiterHandle, Handler, Message};
@@ -21,6 +21,7 @@ use super::shell::{Ground, Shell, fold};
 use super::source::Sealing;
 use super::stack::Stack;
 use super::tallies::Tallies;
+use super::turns::Turns;
 use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::events::seal::Seals;
@@ -28,6 +29,7 @@ use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
 use crate::model::{
     AllowedTarget, Caller, DeferredAuth, OnRecord, ProjectId, Refusal, ResourceId, StackId,
+    StackName,
 };
 use crate::openstack::{Cloud, Fetcher, Poster};
 use crate::resource_types::{Registry, TreeBounds};
@@ -128,6 +130,10 @@ pub struct Services {
     pub(super) on_record: Arc<dyn OnRecord>,
     /// What resources without a mark have, as far as it may not be on record.
     pub(super) claims: Claims,
+    /// Held by who makes a stack of a name.
+    pub(super) naming: Turns<(ProjectId, StackName)>,
+    /// Projects in which this process has looked for names that one before it left.
+    pub(super) ghosts_looked_for: Mutex<HashSet<ProjectId>>,
     /// How much there is of what is limited.
     pub(super) tallies: Tallies,
     /// How far others were told of what happened; `None` where nobody is told.

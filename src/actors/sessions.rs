@@ -1,10 +1,11 @@
 //! Sessions on users' behalf that are kept for who works for them next.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::Value;
 
+use super::turns::Turns;
 use crate::model::{ProjectId, Trustor};
 use crate::openstack::Session;
 
@@ -16,7 +17,7 @@ pub(super) type Key = (ProjectId, Trustor);
 pub struct Credentials {
     sessions: Mutex<HashMap<Key, Known>>,
     /// Held by who looks for a user's trust or makes one.
-    making: Mutex<HashMap<Key, Weak<tokio::sync::Mutex<()>>>>,
+    pub(super) making: Turns<Key>,
 }
 
 /// A session and the trust, sealed, that it works with.
@@ -30,18 +31,6 @@ impl Credentials {
     /// makes a new one.
     pub fn forget(&self, project: &ProjectId, trustor: &Trustor) {
         self.sessions().remove(&(project.clone(), trustor.clone()));
-    }
-
-    /// The turn to look for a trust or make one.
-    pub(super) fn making(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
-        let mut making = self.making.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(lock) = making.get(key).and_then(Weak::upgrade) {
-            return lock;
-        }
-        making.retain(|_, lock| lock.strong_count() > 0);
-        let lock = Arc::default();
-        making.insert(key.clone(), Arc::downgrade(&lock));
-        lock
     }
 
     pub(super) fn sessions(&self) -> MutexGuard<'_, HashMap<Key, Known>> {

@@ -1,6 +1,6 @@
 //! What a process that died in the middle of a creation has left: names of stacks that never came to
-//! be, which keep a password from being let go, and keys of passwords that no project has. As long
-//! as nobody asks for anything all of that is nobody's.
+//! be, which keep a password from being let go and count among those that a project may have, and
+//! keys of passwords that no project has. As long as nobody asks for anything all of that is nobody's.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,12 @@ use tracing::{info, warn};
 use super::credentials::{PASSWORD_KEYS, password_key};
 use super::engine::Engine;
 use super::project::{Project, ProjectCommand};
+use super::project_actor::Names;
 use super::shell::fold;
 use crate::events::log::LogError;
 use crate::events::seal::Seals;
 use crate::events::{StreamId, StreamRevision};
-use crate::model::{ProjectId, StackId};
+use crate::model::{ProjectId, Refusal, StackId, StackName};
 
 /// How many keys or projects are read at once.
 const PAGE: usize = 256;
@@ -45,7 +46,10 @@ impl Engine {
                 for key in project.kept_trusts().filter_map(password_key) {
                     unclaimed.remove(&key);
                 }
-                self.release_names(&stream, &project).await?;
+                if let Some(id) = stream.as_str().strip_prefix("project-") {
+                    let names = project.holders().map(|(name, stack)| (name.clone(), stack));
+                    self.release_names(&ProjectId(id.to_owned()), names.collect()).await?;
+                }
             }
         }
         for key in unclaimed {
@@ -70,17 +74,40 @@ impl Engine {
         }
     }
 
+    /// Gives back names of a project that a process before this one kept for stacks that it did not
+    /// make: there are none but at the first time.
+    pub(super) async fn release_ghosts(&self, project: &ProjectId) -> Result<(), Refusal> {
+        let is_first = {
+            let mut looked = self.services.ghosts_looked_for.lock();
+            looked.as_mut().is_ok_and(|looked| looked.insert(project.clone()))
+        };
+        if !is_first {
+            return Ok(());
+        }
+        let address = self.services.directory.project(project).ok_or_else(Self::silent)?;
+        let names = address.send(Names).await.map_err(|_| Self::silent())?;
+        let released = self.release_names(project, names).await;
+        released.map_err(|error| Refusal::unavailable(error.to_string()))
+    }
+
     /// With the last name go the project's trusts, and its passwords.
-    async fn release_names(&self, stream: &StreamId, project: &Project) -> Result<(), LogError> {
-        let Some(id) = stream.as_str().strip_prefix("project-") else { return Ok(()) };
-        let id = ProjectId(id.to_owned());
-        for (name, stack_id) in project.holders() {
+    async fn release_names(
+        &self,
+        project: &ProjectId,
+        names: Vec<(StackName, StackId)>,
+    ) -> Result<(), LogError> {
+        let services = &self.services;
+        for (name, stack_id) in names {
+            // Somebody is at it just now.
+            let Some(_alone) = services.naming.take(&(project.clone(), name.clone())) else {
+                continue;
+            };
             if self.was_made(stack_id).await? {
                 continue;
             }
-            let release = ProjectCommand::Release { name: name.clone(), stack_id };
-            if let Err(error) = self.services.ask_project(&id, release, Default::default()).await {
-                warn!(project = %id, %error, "a name of a stack that never was stays taken");
+            let release = ProjectCommand::Release { name, stack_id };
+            if let Err(error) = services.ask_project(project, release, Default::default()).await {
+                warn!(%project, %error, "a name of a stack that never was stays taken");
             }
         }
         Ok(())

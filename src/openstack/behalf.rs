@@ -26,7 +26,7 @@ impl Behalf {
     }
 
     /// What covers the work that is under way.
-    pub(super) fn covering() -> Option<Self> {
+    pub(crate) fn covering() -> Option<Self> {
         COVERING.try_with(Clone::clone).ok()
     }
 }

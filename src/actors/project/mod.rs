@@ -3,4 +3,4 @@
 
 mod state;
 
-pub use state::{Project, ProjectCommand, ProjectEffect};
+pub use state::{LIMIT_EXCEEDED, Project, ProjectCommand, ProjectEffect};

@@ -110,6 +110,9 @@ impl Project {
     }
 }
 
+/// The class of a refusal that there are too many already.
+pub const LIMIT_EXCEEDED: &str = "RequestLimitExceeded";
+
 impl Aggregate for Project {
     type Command = ProjectCommand;
     type Event = ProjectEvent;
@@ -184,7 +187,7 @@ impl Aggregate for Project {
                         "Request limit exceeded: You have reached the maximum stacks per tenant, \
                          {limit}. Please delete some stacks."
                     );
-                    return Err(Refusal::new("RequestLimitExceeded", text));
+                    return Err(Refusal::new(LIMIT_EXCEEDED, text));
                 }
                 Ok(Decision::record(NameReserved { name, stack_id }))
             }
@@ -212,7 +215,7 @@ impl Aggregate for Project {
                         "Request limit exceeded: You have reached the maximum webhooks per \
                          project, {WEBHOOKS_MAX}. Please delete some webhooks."
                     );
-                    return Err(Refusal::new("RequestLimitExceeded", text));
+                    return Err(Refusal::new(LIMIT_EXCEEDED, text));
                 }
                 Ok(Decision::record(made))
             }

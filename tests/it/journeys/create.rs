@@ -1,12 +1,15 @@
 //! Creating stacks.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use hearth::actors::EngineLimits;
 use hearth::events::log::Filter;
 use hearth::events::{Position, RecordedEvent};
+use hearth::model::StackId;
 use serde_json::json;
 
-use crate::support::world::{Ground, hot, test_resource};
+use crate::support::world::{Ground, World, hot, test_resource};
 
 #[actix::test]
 async fn a_stack_is_created_in_the_order_of_its_references() {
@@ -46,6 +49,64 @@ async fn a_failed_create_leaves_what_is_behind_it_untouched() {
         "Resource CREATE failed: ValueError: resources.a: Test Resource failed a"
     );
     assert_eq!(world.resources(web.stack).await, ["a CREATE_FAILED", "b INIT_COMPLETE"]);
+}
+
+#[actix::test]
+async fn of_two_that_make_a_stack_of_a_name_at_once_one_is_refused() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": test_resource(json!({})) }));
+    for round in 0..5 {
+        let name = format!("web{round}");
+        let create = || world.create(&name, template.clone());
+        let (one, other) = futures::join!(create(), create());
+        let (made, refused) = if one.is_ok() { (one, other) } else { (other, one) };
+        assert_eq!(refused.unwrap_err().class, "StackExists");
+        let made = made.unwrap();
+        assert_eq!(world.settled(&made).await, "CREATE_COMPLETE");
+        delete(&world, made.stack).await;
+    }
+}
+
+#[actix::test]
+async fn whoever_leaves_in_the_middle_of_a_creation_leaves_a_stack_or_nothing() {
+    for millis in 0..200 {
+        let ground = Ground::new().await;
+        let limits = EngineLimits { max_stacks_per_tenant: Some(1), ..Ground::limits() };
+        let world = ground.start_within(limits).await;
+        let template = hot(json!({ "a": test_resource(json!({})) }));
+        // A process before this one left nothing.
+        let first = world.create("first", template.clone()).await.unwrap();
+        assert_eq!(
+            world.create("second", template.clone()).await.unwrap_err().class,
+            "RequestLimitExceeded"
+        );
+        delete(&world, first.stack).await;
+        let patience = Duration::from_millis(millis);
+        let made = tokio::time::timeout(patience, world.create("web", template.clone())).await;
+        let started = Instant::now();
+        let other = loop {
+            match world.create("other", template.clone()).await {
+                Ok(other) => break other,
+                Err(refusal) => assert_eq!(refusal.class, "RequestLimitExceeded"),
+            }
+            match world.stack_named("web").await {
+                Some(web) => delete(&world, web.id).await,
+                None => assert!(started.elapsed() < Duration::from_secs(10), "after {millis} ms"),
+            }
+        };
+        assert_eq!(world.settled(&other).await, "CREATE_COMPLETE");
+        assert!(ground.sandbox.state()["trusts"]["count"].as_u64() <= Some(1), "{millis} ms");
+        if made.is_ok() {
+            return;
+        }
+    }
+    panic!("a creation takes longer than thought");
+}
+
+async fn delete(world: &World, stack: StackId) {
+    world.engine.delete_stack(&world.requester(), stack).await.unwrap();
+    assert_eq!(world.at_rest(stack).await, "DELETE_COMPLETE");
 }
 
 #[actix::test]
