@@ -285,7 +285,7 @@ impl Inhabit for Resource {
                                 |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
                             executor::run(&services, &session, replaces).await
                         }
-                        Err(_) => true,
+                        Err(error) => Err(error),
                     }
                 };
                 ctx.spawn(look.into_actor(shell).map(move |replace, shell, ctx| {
@@ -463,21 +463,20 @@ fn come_back_with(
 }
 
 /// Whether a failed resource is replaced by the next update, as its type says.
-pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bool {
+pub(super) async fn is_lost(
+    services: &Arc<Services>,
+    resource: &Resource,
+) -> Result<bool, Failure> {
     if !resource.may_be_lost() {
-        return false;
+        return Ok(false);
     }
     let definition = resource.definition.as_ref().or(resource.target.as_deref());
-    let (Some(definition), Some(stack)) = (definition, &resource.stack) else { return true };
+    let (Some(definition), Some(stack)) = (definition, &resource.stack) else { return Ok(true) };
     let subject = resource.subject(definition, &Resource::knowledge(services));
     let (driver_type, user) = (&definition.driver_type, &resource.signals_for);
-    match reach(services, driver_type, &stack.project_id, user, None).await {
-        Ok((driver, session)) => {
-            let replaces = |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
-            executor::run(services, &session, replaces).await
-        }
-        Err(_) => true,
-    }
+    let (driver, session) = reach(services, driver_type, &stack.project_id, user, None).await?;
+    let replaces = |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
+    executor::run(services, &session, replaces).await
 }
 
 /// For which request the resource works, as a part of its action.

@@ -90,7 +90,7 @@ pub trait ResourceType: Send + Sync + 'static {
 
     /// Whether a FAILED resource is replaced by the next update (Heat's `needs_replace_failed`),
     /// asked of the cloud where the type keeps a live object.
-    fn replace_failed(&self, at: At<'_>) -> bool {
+    fn replace_failed(&self, at: At<'_>) -> Result<bool, Failure> {
         let At { declared, cloud, subject, .. } = at;
         declared.plain_replace_failed(cloud, subject)
     }

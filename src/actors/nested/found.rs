@@ -40,7 +40,10 @@ async fn resource(
     within: bool,
 ) -> Result<FoundResource<Resource>, Refusal> {
     let resource = services.resource(id).await?;
-    let is_lost = is_lost(services, &resource).await;
+    let is_lost = is_lost(services, &resource).await.map_err(|error| {
+        let error = resource.without_secrets(&error.told());
+        Refusal::unavailable(format!("Resource {} cannot be looked at: {error}", resource.name))
+    })?;
     let child = match resource.child_stack() {
         Some(child) if within => self::child(services, child).await?,
         Some(_) | None => None,

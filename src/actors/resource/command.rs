@@ -204,7 +204,7 @@ pub enum ResourceCommand {
     /// Whether the FAILED resource is to be replaced, as its driver sees the live object.
     FailedSeen {
         epoch: u64,
-        replace: bool,
+        replace: Result<bool, Failure>,
     },
     /// What there is of the resource in the cloud.
     RealitySeen {

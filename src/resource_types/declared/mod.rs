@@ -237,7 +237,7 @@ impl Declared {
         self.program.on_change(self, Change { subject, before, changed })
     }
 
-    pub fn replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> bool {
+    pub fn replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<bool, Failure> {
         self.program.replace_failed(At { declared: self, cloud, subject })
     }
 
@@ -317,19 +317,19 @@ impl Declared {
 
 /// The interpreter's way of what a program may do otherwise.
 impl Declared {
-    pub(crate) fn plain_replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> bool {
-        let Some(failed) = &self.declaration.failed else { return true };
+    pub(crate) fn plain_replace_failed(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+    ) -> Result<bool, Failure> {
+        let Some(failed) = &self.declaration.failed else { return Ok(true) };
         if subject.physical_id.is_none() {
-            return true;
+            return Ok(true);
         }
-        match self.look(cloud, subject) {
-            Ok(Some(object)) => {
-                let field = failed.field.as_deref().unwrap_or("status");
-                let status = object[field].as_str().unwrap_or_default();
-                failed.replaced_when.iter().any(|bad| bad == status)
-            }
-            Ok(None) | Err(_) => true,
-        }
+        let Some(object) = self.look(cloud, subject)? else { return Ok(true) };
+        let field = failed.field.as_deref().unwrap_or("status");
+        let status = object[field].as_str().unwrap_or_default();
+        Ok(failed.replaced_when.iter().any(|bad| bad == status))
     }
 
     pub(crate) fn plain_attributes(

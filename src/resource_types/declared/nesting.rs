@@ -64,9 +64,8 @@ impl<N: Nested> ResourceType for Nesting<N> {
     }
 
     /// The child's own resources say what is to be replaced.
-    fn replace_failed(&self, at: At<'_>) -> bool {
-        let At { subject, .. } = at;
-        subject.physical_id.is_none()
+    fn replace_failed(&self, at: At<'_>) -> Result<bool, Failure> {
+        Ok(at.subject.physical_id.is_none())
     }
 
     fn attributes(&self, _at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {

@@ -119,7 +119,9 @@ impl World {
         };
         match driver.nests() {
             Some(_) => subject.physical_id.is_none(),
-            None if self.is_real() => self.really_replaces_failed(&driver, &subject),
+            None if self.is_real() => {
+                self.really_replaces_failed(&driver, &subject).unwrap_or(true)
+            }
             None => self.cloud.replaces_failed(&subject),
         }
     }

@@ -7,7 +7,7 @@ use hearth::actors::resource::{Answered, ResourceCommand};
 use hearth::actors::stack::{Stack, StackCommand};
 use hearth::clock::Clock;
 use hearth::model::{JsonMap, StackId};
-use hearth::resource_types::{Beat, Reality, Subject};
+use hearth::resource_types::{Beat, Failure, Reality, Subject};
 
 use super::cloud::{Fate, property_of};
 use super::declared::{OBJECT, TEST_RESOURCE};
@@ -228,13 +228,15 @@ impl World {
                 return self.ask_stack(stack, dropped).unwrap();
             }
             Ask::SeeFailed { epoch, driver_type, subject } => {
+                let is_unreachable = self.dangers.call > 0 && self.chance.one_in(self.dangers.call);
                 let replace = match self.nests(&driver_type) {
-                    true => subject.physical_id.is_none(),
+                    true => Ok(subject.physical_id.is_none()),
+                    false if is_unreachable => Err(Failure::Silent("no answer".to_owned())),
                     false if self.is_real() => {
                         let driver = self.stack_knowledge.registry.driver(&driver_type).unwrap();
                         self.really_replaces_failed(&driver, &subject)
                     }
-                    false => self.cloud.replaces_failed(&subject),
+                    false => Ok(self.cloud.replaces_failed(&subject)),
                 };
                 ResourceCommand::FailedSeen { epoch, replace }
             }

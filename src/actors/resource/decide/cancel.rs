@@ -173,7 +173,7 @@ mod tests {
             let story = story.when(end);
             assert_eq!(story.report().dropped, Some(traversal(2)));
             assert!(matches!(story.effects[..], [ResourceEffect::Report]));
-            let story = story.when(ResourceCommand::FailedSeen { epoch, replace: false });
+            let story = story.when(ResourceCommand::FailedSeen { epoch, replace: Ok(false) });
             assert!(story.told().is_empty() && story.effects.is_empty());
         }
     }

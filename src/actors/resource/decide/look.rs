@@ -1,5 +1,7 @@
 //! Looks that are taken before it is decided: at what failed, at a child stack, at attributes.
 
+use std::time::Duration;
+
 use super::hear::HEARING_PAUSE;
 use super::settle::Ending;
 use crate::actors::resource::command::{Converge, ResourceEffect};
@@ -7,6 +9,10 @@ use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{AttributesObserved, Definition};
 use crate::model::JsonMap;
+use crate::resource_types::Failure;
+
+/// The pause after a look at what failed for which the cloud was not to be reached.
+const LOOK_PAUSE: Duration = Duration::from_secs(2);
 
 impl Decider<'_> {
     /// Asks the driver whether what failed can go on.
@@ -29,20 +35,36 @@ impl Decider<'_> {
     pub(in crate::actors::resource) fn failed_seen(
         &mut self,
         epoch: u64,
-        replace: bool,
+        replace: Result<bool, Failure>,
     ) -> Decision<Resource> {
         if epoch != self.working.epoch {
             return Decision::nothing();
         }
         let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
-        match &converge.definition {
-            Ok(definition) if !replace => self.compare(&converge, definition.clone()),
-            Ok(definition) => {
+        let Ok(definition) = &converge.definition else { return Decision::nothing() };
+        match replace {
+            Ok(false) => self.compare(&converge, definition.clone()),
+            Ok(true) => {
                 let verdict = Resource::made_anew(self.terms(&converge));
                 self.go_by(verdict, &converge, definition.clone())
             }
-            Err(_) => Decision::nothing(),
+            Err(error) if error.is_transient() => {
+                self.working.looking = Some(converge);
+                self.later(error.retry_after().unwrap_or(LOOK_PAUSE))
+            }
+            Err(error) => {
+                let message = self.without_secrets(&error.to_string());
+                let reason = self.failure(error.class(), error.below(), &message);
+                self.cannot_start(&converge, reason)
+            }
         }
+    }
+
+    /// The pause after a look that could not be taken is over; `None` where nobody waits for one.
+    pub(super) fn look_again(&mut self) -> Option<Decision<Resource>> {
+        let converge = self.working.looking.take()?;
+        let definition = converge.definition.clone().ok()?;
+        Some(self.see_failed(&converge, definition))
     }
 
     /// The same definition may ask for another child: of another file, or of unhealthy
@@ -181,8 +203,31 @@ mod tests {
             let epoch = story.beat();
             story.when(ResourceCommand::FailedSeen { epoch, replace })
         };
-        assert_eq!(seen(true).outcome(), Some((traversal(2), Outcome::Replace)));
-        assert_eq!(seen(false).told()[0], "ActionStarted");
+        assert_eq!(seen(Ok(true)).outcome(), Some((traversal(2), Outcome::Replace)));
+        assert_eq!(seen(Ok(false)).told()[0], "ActionStarted");
+        let story = seen(Err(refused("Forbidden", "not for you")));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(story.settled().reason, "Forbidden: resources.a: not for you");
+        assert_eq!(story.settled().physical_id, story.resource.physical_id);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_just_now_is_looked_at_again_and_not_replaced() {
+        let story = given_nothing().when(net(1, &[]));
+        let story = story.when_answered(Err(refused("BadRequest", "no"))).when(net(2, &[]));
+        let epoch = story.beat();
+        let replace = Err(Failure::Silent("no answer".to_owned()));
+        let story = story.when(ResourceCommand::FailedSeen { epoch, replace });
+        assert!(story.told().is_empty());
+        let [ResourceEffect::Later { epoch, .. }] = story.effects[..] else {
+            panic!("{:?}", story.effects)
+        };
+        let story = story.when(ResourceCommand::Due { epoch });
+        let [ResourceEffect::SeeFailed { epoch, .. }] = story.effects[..] else {
+            panic!("{:?}", story.effects)
+        };
+        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: Ok(false) });
+        assert_eq!(story.told()[0], "ActionStarted");
     }
 
     #[test]
@@ -191,10 +236,10 @@ mod tests {
         let story = story.when_answered(Err(refused("BadRequest", "no"))).when(net(2, &[]));
         let epoch = story.beat();
         let story = story.when(net(3, &[]));
-        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: true });
+        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: Ok(true) });
         assert!(story.told().is_empty() && story.effects.is_empty());
         let epoch = story.beat();
-        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: true });
+        let story = story.when(ResourceCommand::FailedSeen { epoch, replace: Ok(true) });
         assert_eq!(story.outcome(), Some((traversal(3), Outcome::Replace)));
     }
 

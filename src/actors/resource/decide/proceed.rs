@@ -106,8 +106,11 @@ impl Decider<'_> {
         if self.is_hearing(epoch) {
             return self.hear_on();
         }
-        if epoch != self.working.epoch || !self.in_progress() {
+        if epoch != self.working.epoch {
             return Decision::nothing();
+        }
+        if !self.in_progress() {
+            return self.look_again().unwrap_or_else(Decision::nothing);
         }
         let attempt = if std::mem::take(&mut self.working.unanswered) {
             Attempt::Unanswered

@@ -304,7 +304,7 @@ impl World {
         &self,
         driver: &Declared,
         subject: &Subject,
-    ) -> bool {
+    ) -> Result<bool, Failure> {
         let mut cloud = self.real.as_ref().unwrap().borrow_mut();
         run_through(&mut cloud, |asks| driver.replace_failed(asks, subject))
     }
