@@ -17,7 +17,7 @@ use super::shell::{Inhabit, Receipt, Shell};
 use super::stack::Stack;
 use super::stack_actor::SignalsObservedBy;
 use crate::model::sizes::{json_bytes, too_long};
-use crate::model::taint;
+use crate::model::taint::{self, mask_repeated};
 use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
 use crate::resource_types::agent;
@@ -158,7 +158,8 @@ impl Engine {
         match executor::run(&self.services, &session, publish).await {
             Ok(()) => Ok(true),
             Err(error) if error.is_transient() => Ok(false),
-            Err(error) => Err(Refusal::new(error.class().to_owned(), error.to_string())),
+            // The cloud's words may repeat what the agent was to be told.
+            Err(error) => Err(Refusal::new(error.class().to_owned(), "The cloud refused it.")),
         }
     }
 
@@ -217,12 +218,14 @@ impl Engine {
         let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
         let inspect = move |resource: &Resource| {
             let seen = resource.inspected(&observed_signals, &knowledge);
-            seen.ok_or_else(|| {
+            let definition = resource.definition.as_ref().or(resource.target.as_deref());
+            let secrets = definition.map(|it| resource.secrets(it)).unwrap_or_default();
+            seen.map(|(driver, subject)| (driver, subject, secrets)).ok_or_else(|| {
                 let target = resource.target.as_deref();
                 target.map(|target| target.driver_type.clone())
             })
         };
-        let (driver, subject) = match self.look_at(stack, name, inspect).await? {
+        let (driver, subject, secrets) = match self.look_at(stack, name, inspect).await? {
             Ok(seen) => seen,
             // What it is to be has its attributes already, without values.
             Err(driver_type) => {
@@ -247,9 +250,10 @@ impl Engine {
             return Ok(found);
         }
         let look = |cloud: &Asks<'_>| driver.attributes(cloud, &subject, attributes);
-        executor::run(&self.services, &session, look)
-            .await
-            .map_err(|error| Refusal::new(error.class().to_owned(), error.to_string()))
+        executor::run(&self.services, &session, look).await.map_err(|error| {
+            let message = mask_repeated(&error.to_string(), &secrets);
+            Refusal::new(error.class().to_owned(), message)
+        })
     }
 
     /// Sends a command to the incarnation that counts for a name, by its stack.
