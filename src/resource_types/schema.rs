@@ -273,6 +273,17 @@ impl PropertySchema {
         self.keys.as_ref().or_else(|| self.items.as_ref()?.inner_keys())
     }
 
+    /// What counts where nothing is given. A schema may have a boolean's default as text, which
+    /// Heat shows so and reads like a given one.
+    fn default_value(&self) -> Option<Value> {
+        match (self.kind, &self.default) {
+            (Kind::Boolean, Some(Value::String(text))) => {
+                Some(text.eq_ignore_ascii_case("true").into())
+            }
+            (_, default) => default.clone(),
+        }
+    }
+
     /// The value with the defaults of all unset keys filled in.
     pub fn filled(&self, value: &Value) -> Value {
         match (value, &self.keys, &self.items) {
@@ -299,7 +310,7 @@ impl PropertySchema {
 /// All that the schema has, as deep as it goes: what is given, else the default, else null.
 pub fn spread(schema: &Properties, mut given: JsonMap) -> JsonMap {
     let value = |(name, property): (&String, &PropertySchema)| {
-        let value = given.shift_remove(name).or_else(|| property.default.clone());
+        let value = given.shift_remove(name).or_else(|| property.default_value());
         (name.clone(), property.spread(value.unwrap_or_default()))
     };
     schema.iter().map(value).collect()
@@ -314,9 +325,8 @@ fn yes() -> bool {
 pub fn filled(schema: &Properties, given: &JsonMap) -> JsonMap {
     let mut all = JsonMap::new();
     for (name, property) in schema {
-        let value = given.get(name).or(property.default.as_ref());
-        if let Some(value) = value {
-            all.insert(name.clone(), property.filled(value));
+        if let Some(value) = given.get(name).cloned().or_else(|| property.default_value()) {
+            all.insert(name.clone(), property.filled(&value));
         }
     }
     all

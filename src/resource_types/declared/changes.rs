@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Declared;
 use super::beating::Beating;
 use super::calls::{Form, Gone, Unset, Update};
-use super::paths::unless_missing;
+use super::paths::{unless_missing, words};
 use super::plain_stage::PlainStage;
 use super::progress::{done, next};
 use super::sequence::Turn;
@@ -49,6 +49,10 @@ impl Declared {
             Form::Object => self.body(Purpose::Update, subject, properties),
             Form::JsonPatch => self.patch(update, subject, properties),
         };
+        // What it takes to say so may come to nothing.
+        if self.says_nothing(&body) && !words(path).any(|word| changed.contains(word)) {
+            return Ok(self.after(beating, Turn::Update));
+        }
         let request = self.request(cloud, method, path, subject, None)?.json(body);
         match cloud.send(request) {
             Ok(_) => Ok(match self.after(beating, Turn::Update) {
@@ -64,6 +68,20 @@ impl Declared {
             Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a body has no field.
+    fn says_nothing(&self, body: &Value) -> bool {
+        let is_empty = |fields: &Value| match fields {
+            Value::Array(operations) => operations.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        let update = self.declaration().update.as_ref();
+        let wrap = update.and_then(|it| it.wrap.as_ref()).or(self.declaration().wrap.as_ref());
+        let is_alone = body.as_object().is_some_and(|fields| fields.len() == 1);
+        let inner = wrap.and_then(|wrap| body.get(wrap)).filter(|_| is_alone);
+        is_empty(inner.unwrap_or(body))
     }
 
     /// An update as a list of operations (RFC 6902).

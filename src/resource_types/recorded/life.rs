@@ -91,8 +91,14 @@ impl<'a> Life<'a> {
         self.subject.properties = after;
         match self.driver.on_change(&self.subject, &before, &changed) {
             UpdateKind::Nothing => Ok(End::Nothing),
-            UpdateKind::Replace { reason } => Ok(End::Replaced(reason)),
-            UpdateKind::Refuse(text) => Err(Failure::Unsupported(text)),
+            UpdateKind::Replace { reason } => {
+                self.subject.properties = before;
+                Ok(End::Replaced(reason))
+            }
+            UpdateKind::Refuse(text) => {
+                self.subject.properties = before;
+                Err(Failure::Unsupported(text))
+            }
             UpdateKind::InPlace => {
                 let work = Work::Update { before: before.clone(), changed };
                 let end = self.work(&work, world);

@@ -108,6 +108,9 @@ pub(super) struct Collection {
     /// Query keys that are no filters.
     #[serde(default)]
     pub(super) no_filters: Vec<String>,
+    /// Whether a list takes nothing in its query but how it is paged and sorted.
+    #[serde(default)]
+    pub(super) refuses_filters: bool,
     /// Attributes that name objects of other collections (`COLLECTION` of the same service or
     /// `SERVICE.COLLECTION`): those must be there, and stay meanwhile.
     #[serde(default)]

@@ -20,6 +20,11 @@ pub(super) fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Re
     let collection = &place.collection;
     let mut asked = ask.clone();
     asked.query.retain(|(key, _)| !collection.no_filters.contains(key));
+    let is_filter = |key: &str| !["limit", "marker", "sort_dir", "sort_key"].contains(&key);
+    let mut filters = asked.query.iter().filter(|(key, _)| is_filter(key));
+    if let Some((key, _)) = filters.next().filter(|_| collection.refuses_filters) {
+        return Err(collection.bad_request(format!("Unknown argument: \"{key}\"")));
+    }
     let rows = cloud.collections.rows(place).values();
     let rows = rows.filter(|row| is_found(scope, place, row));
     let rows = rows.filter(|row| neutron::tags_fit(row, &asked));

@@ -90,7 +90,7 @@ impl ResourceType for Alarm {
                 JsonMap::from_iter([("enabled".to_owned(), (*action == Action::Resume).into())])
             }
             Work::Create | Work::Update { .. } | Work::Delete => {
-                self.wanted(declared, cloud, subject)?
+                self.wanted(declared, cloud, subject, work)?
             }
         };
         self.change(&mut alarm, news);
@@ -131,16 +131,25 @@ impl Alarm {
         format!("{}_rule", self.0)
     }
 
-    /// The whole alarm as the properties have it.
+    /// The whole alarm as the properties have it; what is not set is null. Of a composite one Heat
+    /// sends what changes alone.
     fn wanted(
         &self,
         declared: &Declared,
         cloud: &Asks<'_>,
         subject: &Subject,
+        work: &Work,
     ) -> Result<JsonMap, Failure> {
         let properties = declared.properties(&subject.properties);
         let mut properties = declared.declaration().resolved(cloud, properties)?;
         properties.retain(|_, value| !value.is_null());
+        let is_said = |name: &String| match work {
+            Work::Update { changed, .. } => self.0 != "composite" || changed.contains(name),
+            Work::Create | Work::Delete | Work::Act(_) => false,
+        };
+        for name in declared.declaration().properties.keys().filter(|name| is_said(name)) {
+            properties.entry(name.clone()).or_insert(Value::Null);
+        }
         Ok(self.fields(properties))
     }
 
@@ -213,7 +222,8 @@ fn composite(properties: &JsonMap) -> JsonMap {
 
 fn without_empty(mut rule: JsonMap) -> JsonMap {
     rule.retain(|_, value| {
-        !matches!(value, Value::Array(items) if items.is_empty()) && value.as_str() != Some("")
+        let is_empty = matches!(value, Value::Array(items) if items.is_empty());
+        !is_empty && !value.is_null() && value.as_str() != Some("")
     });
     rule
 }

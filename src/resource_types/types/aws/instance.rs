@@ -166,7 +166,7 @@ fn properties(of: &JsonMap) -> JsonMap {
         ("AvailabilityZone", "availability_zone"),
         ("UserData", "user_data"),
     ] {
-        if let Some(value) = of.get(name) {
+        if let Some(value) = of.get(name).filter(|value| **value != "") {
             properties.insert(of_server.to_owned(), value.clone());
         }
     }

@@ -206,7 +206,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failur
         Some(Stage::Ready) => {
             let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
-                "available" if wants_read_only(&given) && *work == Work::Create => {
+                "available" if is_access_said(&given) && *work == Work::Create => {
                     Ok(next(Learned::default(), Stage::ReadOnly.step()))
                 }
                 "available" => Ok(done()),
@@ -313,6 +313,11 @@ fn is_transient(status: &Value) -> bool {
         "detaching",
     ];
     status.as_str().is_some_and(|status| STATUSES.contains(&status))
+}
+
+/// Whether it is said how the volume may be used: one that is made of another has its access.
+fn is_access_said(properties: &JsonMap) -> bool {
+    properties.get("read_only").is_some_and(|value| !value.is_null())
 }
 
 fn wants_read_only(properties: &JsonMap) -> bool {

@@ -257,6 +257,7 @@ fn patch(
     let Beating { cloud, subject, .. } = *beating;
     let image = declared.show(cloud, subject)?;
     let mut fields = JsonMap::new();
+    let mut removed = BTreeSet::new();
     for name in changed {
         match name.as_str() {
             "active" | "tags" | "members" | "location" => {}
@@ -264,6 +265,7 @@ fn patch(
                 let former = before.get(name).and_then(Value::as_object);
                 for key in former.into_iter().flat_map(JsonMap::keys) {
                     fields.insert(key.clone(), Value::Null);
+                    removed.insert(key.clone());
                 }
                 let extra = given.get(name).and_then(Value::as_object);
                 fields.extend(extra.cloned().unwrap_or_default());
@@ -280,7 +282,10 @@ fn patch(
             let path = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
             match (image.get(&name), value) {
                 (None | Some(Value::Null), Value::Null) => None,
-                (Some(_), Value::Null) => Some(json!({ "op": "remove", "path": path })),
+                // Glance keeps its own fields, which become null.
+                (Some(_), Value::Null) if removed.contains(&name) => {
+                    Some(json!({ "op": "remove", "path": path }))
+                }
                 (Some(_), value) => Some(json!({ "op": "replace", "path": path, "value": value })),
                 (None, value) => Some(json!({ "op": "add", "path": path, "value": value })),
             }

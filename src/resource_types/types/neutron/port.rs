@@ -143,8 +143,8 @@ impl ResourceType for Port {
         }
     }
 
-    fn body(&self, purpose: Purpose, subject: &Subject, body: &mut JsonMap) {
-        if subject.properties.get("no_fixed_ips") == Some(&Value::Bool(true)) {
+    fn body(&self, purpose: Purpose, _subject: &Subject, body: &mut JsonMap) {
+        if body.shift_remove("no_fixed_ips") == Some(Value::Bool(true)) {
             body.insert("fixed_ips".into(), json!([]));
         }
         if let Some(pairs @ Value::Null) = body.get_mut("allowed_address_pairs") {

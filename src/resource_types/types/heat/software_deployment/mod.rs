@@ -12,7 +12,7 @@ use super::signal_queue;
 use super::swift_signal::read;
 use super::temp_url::{self, Takes};
 use crate::events::resource::Step;
-use crate::model::{ConfigId, DeploymentId, JsonMap};
+use crate::model::{ConfigId, DeploymentId, JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done};
@@ -162,7 +162,7 @@ impl Deployed {
             other => other?,
         };
         let former = match &subject.physical_id {
-            Some(id) => software.deployment(id).ok(),
+            Some(id) => unless_gone(software.deployment(id))?,
             None => None,
         };
         if let (Work::Update { .. }, Some(former)) = (work, &former)
@@ -197,7 +197,7 @@ impl Deployed {
         former: ConfigId,
     ) -> Result<bool, Failure> {
         let former = cloud.software(&subject.project()).config(&former.to_string());
-        let Ok(former) = former else { return Ok(false) };
+        let Some(former) = unless_gone(former)? else { return Ok(false) };
         let inputs = inputs(source, subject, given, "UPDATE");
         let mut watched =
             inputs.iter().filter(|input| input.get("replace_on_change") == Some(&json!(true)));
@@ -301,9 +301,9 @@ impl Deployed {
     ) -> Result<Beat, Failure> {
         let software = cloud.software(&subject.project());
         let id = own_id(subject);
-        let found = software.deployment(&id.to_string());
+        let found = unless_gone(software.deployment(&id.to_string()))?;
         // The deployment goes last: who comes after a crash finds its configuration by it.
-        if let Ok(found) = found {
+        if let Some(found) = found {
             software.delete_config(found.config_id)?;
         }
         software.delete_deployment(id)?;
@@ -347,6 +347,15 @@ fn answer_left(
             first.map(|message| message.details()).transpose()
         }
         _ => Ok(None),
+    }
+}
+
+/// What was asked of the engine; `None` where it is gone.
+fn unless_gone<T>(asked: Result<T, Refusal>) -> Result<Option<T>, Failure> {
+    match asked.map_err(Failure::from) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -457,7 +466,7 @@ impl ResourceType for Deployed {
 mod tests {
     use super::*;
     use crate::clock::{Clock, SimulatedClock};
-    use crate::model::{Refusal, ResourceId};
+    use crate::model::ResourceId;
     use crate::resource_types::asks::{Answer, Ask, Facts, Run, SoftwareAnswer, SoftwareAsk};
 
     /// What a signal to a resource comes to whose deployment answers so.

@@ -1,6 +1,6 @@
 //! The floating IPs that a server's networks name: each points at the port of its entry.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -24,8 +24,7 @@ pub(super) fn associate(declared: &Declared, beating: &Beating<'_>) -> Result<Be
     if let (Some(entry), Some(written)) =
         (entries(&properties).get(index), entries(&given).get(index))
     {
-        let own = made(subject).get(&key(index, written)).cloned();
-        let port = get(entry, "port").map(str::to_owned).or(own);
+        let port = port_for(&made(subject), index, written, entry);
         if let (Some(floating_ip), Some(port)) = (get(entry, "floating_ip"), port) {
             put(cloud, floating_ip, to(entry, port))?;
         }
@@ -65,23 +64,33 @@ pub(super) fn refloat(
         let Some(floating_ip) = get(entry, "floating_ip").filter(|it| !named.contains(it)) else {
             continue;
         };
-        let at = port_of(cloud, floating_ip)?.unwrap_or_default();
+        let Some(at) = port_of(cloud, floating_ip)? else { continue };
         let is_ours =
-            live.iter().any(|it| it["port_id"] == at) || get(entry, "port") == at.as_str();
+            live.iter().any(|it| it["port_id"] == at.as_str()) || get(entry, "port") == Some(&at);
         if is_ours {
             put(cloud, floating_ip, json!({ "port_id": null }))?;
         }
     }
     let made = made(subject);
     for (index, (entry, written)) in entries(resolved).iter().zip(entries(given)).enumerate() {
-        let port = get(entry, "port").or_else(|| Some(made.get(&key(index, written))?.as_str()));
+        let port = port_for(&made, index, written, entry);
         if let (Some(floating_ip), Some(port)) = (get(entry, "floating_ip"), port)
-            && port_of(cloud, floating_ip)? != Some(port.into())
+            && port_of(cloud, floating_ip)?.as_ref() != Some(&port)
         {
-            put(cloud, floating_ip, to(entry, port.to_owned()))?;
+            put(cloud, floating_ip, to(entry, port))?;
         }
     }
     Ok(())
+}
+
+/// The port of an entry: one that it names, or that was made for it as it is written.
+fn port_for(
+    made: &BTreeMap<String, String>,
+    index: usize,
+    written: &Value,
+    entry: &Value,
+) -> Option<String> {
+    get(entry, "port").map(str::to_owned).or_else(|| made.get(&key(index, written)).cloned())
 }
 
 /// The fields that point a floating IP at the port of an entry.
@@ -103,10 +112,10 @@ fn put(cloud: &Asks<'_>, floating_ip: &str, fields: Value) -> Result<(), Failure
     Ok(())
 }
 
-/// The port at which a floating IP points; none where it is gone.
-fn port_of(cloud: &Asks<'_>, floating_ip: &str) -> Result<Option<Value>, Failure> {
+/// The port at which a floating IP points; none where it points nowhere or is gone.
+fn port_of(cloud: &Asks<'_>, floating_ip: &str) -> Result<Option<String>, Failure> {
     match cloud.send(Request::get(Service::Network, place(floating_ip))) {
-        Ok(answer) => Ok(Some(answer.json()?["floatingip"]["port_id"].take())),
+        Ok(answer) => Ok(answer.json()?["floatingip"]["port_id"].as_str().map(str::to_owned)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }
