@@ -4,7 +4,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use url::Url;
+use url::{Host, Url};
 
 use super::login::LoginFound;
 
@@ -267,8 +267,20 @@ fn http(login: &LoginFound) -> Result<reqwest::Client, ClientError> {
     Ok(builder(login)?.build().unwrap_or_default())
 }
 
+/// A client goes through the user's proxies, as the `openstack` client does, but for what is here.
+fn client_for(url: &str) -> reqwest::ClientBuilder {
+    let is_here = match Url::parse(url).ok().as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    let builder = reqwest::Client::builder();
+    if is_here { builder.no_proxy() } else { builder }
+}
+
 fn builder(login: &LoginFound) -> Result<reqwest::ClientBuilder, ClientError> {
-    let mut builder = reqwest::Client::builder()
+    let mut builder = client_for(&login.auth_url)
         .timeout(REQUEST_TIMEOUT)
         .read_timeout(FEED_SILENCE_MAX)
         .danger_accept_invalid_certs(login.insecure)
@@ -331,7 +343,7 @@ fn orchestration_endpoint(shown: &Value, login: &LoginFound) -> Option<String> {
 /// The Keystone that a server sends those to who have no token.
 pub(super) async fn keystone_of(server: &Url) -> Result<Option<String>, ClientError> {
     let url = format!("{}/v1/-/stacks", server.as_str().trim_end_matches('/'));
-    let http = reqwest::Client::builder().timeout(REQUEST_TIMEOUT).build().unwrap_or_default();
+    let http = client_for(&url).timeout(REQUEST_TIMEOUT).build().unwrap_or_default();
     let reply = http.get(&url).send().await.map_err(|source| transport("GET", &url, source))?;
     let told = reply.headers().get("www-authenticate").and_then(|value| value.to_str().ok());
     // `Keystone uri="http://…"`, with either kind of quotes.

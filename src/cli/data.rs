@@ -68,7 +68,7 @@ impl DataDir {
     /// version may have left open in it; but keys that others may have read are not used at all.
     pub fn prepare(&self) -> io::Result<()> {
         private_files::make_dir(&self.0)?;
-        let mut kept = vec![self.0.clone(), self.clouds_yaml()];
+        let mut kept = vec![self.0.clone(), self.clouds_yaml(), self.checkpoint(), self.cloud()];
         for database in [self.log(), self.views()] {
             for beside in ["", "-wal", "-shm", ".lock"] {
                 kept.push(private_files::beside(&database, beside));

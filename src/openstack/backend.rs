@@ -52,6 +52,7 @@ impl AuthBackend {
         let client = reqwest::Client::builder()
             .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
+            .no_proxy()
             .connect_timeout(CONNECT_WITHIN)
             .timeout(ANSWER_WITHIN)
             .build()

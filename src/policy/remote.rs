@@ -61,6 +61,7 @@ impl Remote {
         };
         let mut builder = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
+            .no_proxy()
             .timeout(settings.timeout)
             .tls_danger_accept_invalid_certs(!settings.verify);
         if let Some(path) = &settings.ca_file {

@@ -50,7 +50,7 @@ async fn send_all(
     mut spans: mpsc::Receiver<Span>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let client = reqwest::Client::builder().timeout(SENT_WITHIN).build();
+    let client = reqwest::Client::builder().no_proxy().timeout(SENT_WITHIN).build();
     let client = match client {
         Ok(client) => client,
         Err(error) => return tracing::error!(%error, "traces cannot be sent"),

@@ -66,7 +66,7 @@ struct Session {
 
 impl Calls {
     pub(super) fn new() -> Result<Self, reqwest::Error> {
-        let client = Client::builder().timeout(CALL_WITHIN).build()?;
+        let client = Client::builder().no_proxy().timeout(CALL_WITHIN).build()?;
         Ok(Self { client })
     }
 

@@ -48,7 +48,8 @@ fn what_an_earlier_version_left_open_is_closed_at_the_next_start() {
     Served::start(&data, &[], &[]).stop();
     let bystander = data.join("notes.txt");
     fs::write(&bystander, "the operator's own").unwrap();
-    let opened = ["", "log.db", "log.db.lock", "views.db", "clouds.yaml", "sandbox"];
+    let opened =
+        ["", "log.db", "log.db.lock", "views.db", "clouds.yaml", "checkpoint", "cloud", "sandbox"];
     for name in opened.map(|name| data.join(name)) {
         let mode = if name.is_dir() { 0o755 } else { 0o644 };
         fs::set_permissions(&name, Permissions::from_mode(mode)).unwrap();
