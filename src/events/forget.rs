@@ -366,8 +366,7 @@ async fn take(
         .map_err(|error| LogError::Unavailable(error.to_string()))?;
     let own = StreamId::purges();
     loop {
-        // Where it ends is all that counts.
-        let head = log.read(&own, StreamRevision(u64::MAX >> 1)).await?.head;
+        let head = log.head(&own).await?;
         match log.append(&own, head, vec![event.clone()]).await {
             Ok(appended) => {
                 log.durable(appended.position).await?;

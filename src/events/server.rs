@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::log::{EventLog, Head, LogError};
+use super::log::{EventLog, LogError};
 use super::{Meta, NewEvent, StreamId, StreamRevision};
 use crate::clock::Clock;
 
@@ -34,21 +34,17 @@ pub async fn announce(
 ) -> Result<(), LogError> {
     let event = NewEvent::of(&ServerEvent::from(started), clock.now(), Arc::new(Meta::default()))
         .map_err(|error| LogError::Unavailable(error.to_string()))?;
-    let head = end(log).await?;
+    let head = log.head(&StreamId::servers()).await?;
     let appended = log.append(&StreamId::servers(), head, vec![event]).await?;
     log.durable(appended.position).await
 }
 
 /// The server that was the last to begin; `None` where none ever said so.
 pub async fn writer(log: &dyn EventLog) -> Result<Option<ServerStarted>, LogError> {
-    let Some(last) = end(log).await?.next.checked_sub(1) else { return Ok(None) };
+    let end = log.head(&StreamId::servers()).await?;
+    let Some(last) = end.next.checked_sub(1) else { return Ok(None) };
     let slice = log.read(&StreamId::servers(), StreamRevision(last)).await?;
     let last = slice.events.last().map(|event| event.decode::<ServerEvent>()).transpose();
     let last = last.map_err(|error| LogError::Damaged(error.to_string()))?;
     Ok(last.map(|ServerEvent::ServerStarted(started)| started))
-}
-
-/// Where the stream ends, without what it has.
-async fn end(log: &dyn EventLog) -> Result<Head, LogError> {
-    Ok(log.read(&StreamId::servers(), StreamRevision(u64::MAX >> 1)).await?.head)
 }

@@ -46,7 +46,7 @@ impl Place {
         begin: Begin,
     ) -> Result<Place, Broken> {
         let stream = StreamId::outlet(name);
-        let end = parts.log.read(&stream, StreamRevision(u64::MAX >> 1)).await?.head;
+        let end = parts.log.head(&stream).await?;
         // What was noted last counts, and there may be much.
         let last = StreamRevision(end.next.saturating_sub(1));
         let slice = parts.log.read(&stream, last).await?;

@@ -159,6 +159,12 @@ pub trait EventLog: Send + Sync + 'static {
     /// A stream that was never written is empty.
     async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError>;
 
+    /// Where a stream ends, without what it has.
+    async fn head(&self, stream: &StreamId) -> Result<Head, LogError> {
+        // No stream is that long.
+        Ok(self.read(stream, StreamRevision(u64::MAX >> 1)).await?.head)
+    }
+
     /// Up to `limit` durable events of the whole log after a position, in order.
     async fn read_all(
         &self,
