@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::actors::services::Services;
 use crate::events::alarm::{AHEAD_MAX, AlarmMade, DataPut, MetricEvent, Sample, hour_of};
-use crate::events::log::{Head, LogError};
+use crate::events::log::{EventLog, Head, LogError};
 use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
 use crate::model::{ProjectId, Refusal, StackId};
 
@@ -62,22 +62,19 @@ impl Data {
     ) -> Result<Position, Refusal> {
         loop {
             let now = services.clock.now();
-            self.read(services, &put.project_id, now, kept).await.map_err(unavailable)?;
+            let log = services.log.as_ref();
+            self.read(log, &put.project_id, now, kept).await.map_err(unavailable)?;
             self.refuse_too_much(&put)?;
             let (hour, project) = (hour_of(now), &put.project_id);
             let stream = StreamId::metrics(project, hour);
             let head = match self.end {
                 Some((of, head)) if of == hour => head,
-                // Where it ends is all that counts.
-                Some(_) | None => {
-                    let end = services.log.read(&stream, StreamRevision(u64::MAX >> 1)).await;
-                    end.map_err(unavailable)?.head
-                }
+                Some(_) | None => log.head(&stream).await.map_err(unavailable)?,
             };
             let event = MetricEvent::DataPut(put.clone());
             let event = NewEvent::of(&event, now, Arc::clone(&meta))
                 .map_err(|error| Refusal::unavailable(error.to_string()))?;
-            match services.log.append(&stream, head, vec![event]).await {
+            match log.append(&stream, head, vec![event]).await {
                 Ok(appended) => {
                     self.end = Some((hour, appended.head));
                     self.take(put, now);
@@ -98,7 +95,8 @@ impl Data {
         kept: TimeDelta,
     ) -> Result<Vec<(DateTime<Utc>, Sample)>, Refusal> {
         let now = services.clock.now();
-        self.read(services, &alarm.project_id, now, kept).await.map_err(unavailable)?;
+        let log = services.log.as_ref();
+        self.read(log, &alarm.project_id, now, kept).await.map_err(unavailable)?;
         let within = self.points.range((until - alarm.rule.span(), 0)..(until, 0));
         let seen = within.filter(|(_, point)| {
             let (_, metric, dimensions) = point.metric.as_ref();
@@ -110,26 +108,29 @@ impl Data {
     /// Reads back what a former process took in, and drops what nobody needs any more.
     async fn read(
         &mut self,
-        services: &Services,
+        log: &dyn EventLog,
         project: &ProjectId,
         now: DateTime<Utc>,
         kept: TimeDelta,
     ) -> Result<(), LogError> {
         let since = now - kept.max(KEPT_MIN);
         if !self.is_read {
+            // What a read has found that fails, or that nobody waits for any more, must not be
+            // counted again by the next.
+            let mut fresh = Self { is_read: true, ..Self::default() };
             for hour in hour_of(since - AHEAD_MAX)..=hour_of(now) {
                 let stream = StreamId::metrics(project, hour);
-                let slice = services.log.read(&stream, StreamRevision(0)).await?;
+                let slice = log.read(&stream, StreamRevision(0)).await?;
                 for event in &slice.events {
                     let damaged = |error: crate::events::DecodeError| {
                         LogError::Damaged(format!("{stream}: {error}"))
                     };
                     let MetricEvent::DataPut(put) = event.decode().map_err(damaged)?;
-                    self.take(put, event.at);
+                    fresh.take(put, event.at);
                 }
-                self.end = Some((hour, slice.head));
+                fresh.end = Some((hour, slice.head));
             }
-            self.is_read = true;
+            *self = fresh;
         }
         let minute = now - TimeDelta::minutes(1);
         while self.lately.front().is_some_and(|came| *came <= minute) {
@@ -190,4 +191,39 @@ pub(super) fn limit_exceeded(text: &str) -> Refusal {
 
 pub(super) fn unavailable(error: LogError) -> Refusal {
     Refusal::unavailable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::alarm::Datum;
+    use crate::events::log::MemoryLog;
+
+    #[tokio::test]
+    async fn a_read_that_fails_midway_leaves_nothing_that_the_next_would_count_again() {
+        let (log, project) = (MemoryLog::new(), ProjectId::from("p"));
+        let now = DateTime::from_timestamp(1_000_000, 0).unwrap();
+        let datum = Datum {
+            metric: "cpu".to_owned(),
+            dimensions: BTreeMap::new(),
+            unit: None,
+            value: 95.0,
+            several: None,
+            at: None,
+        };
+        let (namespace, data) = ("system/linux".to_owned(), vec![datum]);
+        let put = DataPut { project_id: project.clone(), stack: None, namespace, data };
+        let whole = NewEvent::of(&MetricEvent::DataPut(put), now, Arc::default()).unwrap();
+        let damaged = NewEvent { body: "null".to_owned(), ..whole.clone() };
+        for (hour, event) in [(hour_of(now) - 1, whole), (hour_of(now), damaged)] {
+            let stream = StreamId::metrics(&project, hour);
+            log.append(&stream, Head::default(), vec![event]).await.unwrap();
+        }
+        let mut data = Data::default();
+        for _ in 0..2 {
+            let read = data.read(&log, &project, now, KEPT_MIN).await;
+            assert!(matches!(read, Err(LogError::Damaged(_))));
+            assert!(data.points.is_empty());
+        }
+    }
 }
