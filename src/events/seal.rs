@@ -91,6 +91,8 @@ impl Seals {
         let place = self.place(event.revision);
         let opened = match self.vault.open_at(scope.as_str(), &place, body.clone()) {
             Err(VaultError::Log(LogError::KeyDestroyed(_))) => Vault::emptied(&body),
+            // The key cannot be looked up now: that says nothing of the stream.
+            Err(VaultError::Log(error)) => return Err(error),
             opened => opened.map_err(|error| damaged(&error))?,
         };
         E::decode(&event.event_type, event.version, &opened.to_string())
