@@ -38,9 +38,19 @@ pub(in crate::actors) struct Alarms {
 /// A project's.
 #[derive(Default)]
 struct Kept {
-    /// `None`: it is read back when it is needed.
-    alarms: BTreeMap<AlarmId, Option<Woken>>,
+    alarms: BTreeMap<AlarmId, Slot>,
     data: Data,
+}
+
+/// What is known of an alarm.
+#[derive(Default)]
+enum Slot {
+    /// It is read back when it is needed.
+    #[default]
+    Asleep,
+    Awake(Box<Woken>),
+    /// Its stream is damaged: it is passed over, and the others go on.
+    Unreadable,
 }
 
 /// An alarm as its stream says.
@@ -78,7 +88,7 @@ impl Alarms {
     pub(in crate::actors) async fn read_back(&self) {
         for (_, kept) in self.all() {
             let mut kept = kept.lock().await;
-            kept.alarms.values_mut().for_each(|woken| *woken = None);
+            kept.alarms.values_mut().for_each(|slot| *slot = Slot::Asleep);
             kept.data = Data::default();
         }
     }
@@ -99,7 +109,7 @@ impl AlarmKeeper {
         let mut projects = self.0.alarms.projects.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found: HashMap<ProjectId, Kept> = HashMap::new();
         for (project, id) in alarms {
-            found.entry(project).or_default().alarms.insert(id, None);
+            found.entry(project).or_default().alarms.insert(id, Slot::Asleep);
         }
         for (project, kept) in found {
             projects.insert(project, Arc::new(AsyncMutex::new(kept)));
@@ -307,12 +317,23 @@ async fn look_for_ever(keeper: AlarmKeeper) {
 impl Kept {
     /// Reads back what is not in memory.
     async fn wake(&mut self, services: &Services) -> Result<(), Refusal> {
-        for (id, woken) in &mut self.alarms {
-            if woken.is_none() {
-                *woken = Some(Woken::read(services, *id).await.map_err(unavailable)?);
+        for (id, slot) in &mut self.alarms {
+            if !matches!(slot, Slot::Asleep) {
+                continue;
             }
+            *slot = match Woken::read(services, *id).await {
+                Ok(woken) => Slot::Awake(Box::new(woken)),
+                Err(LogError::Damaged(reason)) => {
+                    tracing::error!(alarm.id = %id, reason, "an alarm is damaged and passed over");
+                    Slot::Unreadable
+                }
+                Err(error) => return Err(unavailable(error)),
+            };
         }
-        self.alarms.retain(|_, it| it.as_ref().is_none_or(|it| it.machine.living().is_some()));
+        self.alarms.retain(|_, slot| match slot {
+            Slot::Awake(woken) => woken.machine.living().is_some(),
+            Slot::Asleep | Slot::Unreadable => true,
+        });
         Ok(())
     }
 
@@ -332,10 +353,11 @@ impl Kept {
         }
         loop {
             let slot = self.alarms.entry(id).or_default();
-            let woken = match slot.take() {
-                Some(woken) => slot.insert(woken),
-                None => slot.insert(Woken::read(services, id).await.map_err(unavailable)?),
-            };
+            if !matches!(slot, Slot::Awake(_)) {
+                let woken = Woken::read(services, id).await.map_err(unavailable)?;
+                *slot = Slot::Awake(Box::new(woken));
+            }
+            let Slot::Awake(woken) = slot else { continue };
             let told = woken.tell(services, command.clone(), &meta).await;
             let is_gone = woken.machine.living().is_none();
             if is_gone || told.as_ref().is_err_and(Told::is_over) {
@@ -346,22 +368,27 @@ impl Kept {
                 Err(Told::Refused(refusal)) => return Err(refusal),
                 Err(Told::TooLate) => {
                     // What there was of it may never have been.
-                    self.alarms.insert(id, None);
+                    self.alarms.insert(id, Slot::Asleep);
                 }
             }
         }
     }
 
+    fn awake(&self) -> impl Iterator<Item = &Woken> {
+        self.alarms.values().filter_map(|slot| match slot {
+            Slot::Awake(woken) => Some(woken.as_ref()),
+            Slot::Asleep | Slot::Unreadable => None,
+        })
+    }
+
     fn watching(&self) -> impl Iterator<Item = (&Woken, &AlarmMade)> {
-        let woken = self.alarms.values().flatten();
-        let watching = woken.filter(|it| it.machine.state != AlarmState::Suspended);
+        let watching = self.awake().filter(|it| it.machine.state != AlarmState::Suspended);
         watching.filter_map(|it| Some((it, it.machine.living()?)))
     }
 
     /// The alarm of a name; the newest, while one takes another's place.
     fn named(&self, name: &str) -> Option<&AlarmMade> {
-        let woken = self.alarms.values().flatten();
-        let named = woken.filter_map(|it| Some((it, it.machine.living()?)));
+        let named = self.awake().filter_map(|it| Some((it, it.machine.living()?)));
         let named = named.filter(|(_, made)| made.name == name);
         named.max_by_key(|(it, _)| it.machine.made_at).map(|(_, made)| made)
     }
@@ -382,7 +409,7 @@ impl Kept {
     }
 
     fn owed(&self) -> impl Iterator<Item = telling::Owed> {
-        let owing = self.alarms.values().flatten().filter(|it| !it.machine.owed.is_empty());
+        let owing = self.awake().filter(|it| !it.machine.owed.is_empty());
         owing.filter_map(|it| {
             let made = it.machine.living()?;
             Some(telling::Owed {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use hearth::clock::{Clock, SimulatedClock};
-use hearth::events::Position;
 use hearth::events::alarm::{AlarmRule, AlarmState, Comparison, DataPut, Datum, Sample, Statistic};
 use hearth::events::log::Filter;
+use hearth::events::{NewEvent, Position, StreamId};
 use hearth::model::{Action, JsonMap, Refusal, StackId};
 use hearth::projections::{AlarmRow, HistoryQuery, MetricQuery};
 use hearth::template::StackSource;
@@ -191,6 +191,36 @@ async fn data_that_were_taken_count_after_a_restart_and_what_was_due_meanwhile_d
     clock.advance(TimeDelta::seconds(30));
     comes_to(&world, AlarmState::Alarm).await;
     grows_to(&world, web.stack, 2).await;
+}
+
+#[actix::test]
+async fn an_alarm_that_is_damaged_is_passed_over_and_the_others_go_on() {
+    let clock = Arc::new(SimulatedClock::new(11));
+    let ground = Ground::timed(clock.clone()).await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({ "AlarmActions": [] }))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let (who, mine) = (world.requester(), world.requester().caller.project_id.clone());
+    let rule = alarm(&world).await.unwrap().made.rule;
+    let made = world.engine.alarms().put_alarm(&who, &mine, "damaged", rule).await.unwrap();
+    world.views.after(made).await.unwrap();
+    let damaged = world.views.alarms(mine.clone(), None).await.unwrap().remove(0).made;
+    assert_eq!(damaged.name, "damaged");
+    let stream = StreamId::alarm(damaged.alarm_id);
+    let event = NewEvent {
+        event_type: "AlarmStateSet",
+        version: 1,
+        at: clock.now(),
+        meta: Arc::default(),
+        body: "null".to_owned(),
+    };
+    let head = ground.log.head(&stream).await.unwrap();
+    ground.log.append(&stream, head, vec![event]).await.unwrap();
+    drop(world);
+    let world = ground.start().await;
+    put(&world, &[("AlarmName", "web-hot")], 95.0).await.unwrap();
+    clock.advance(TimeDelta::seconds(60));
+    comes_to(&world, AlarmState::Alarm).await;
 }
 
 #[actix::test]
