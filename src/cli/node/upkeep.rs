@@ -12,9 +12,9 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::actors::Engine;
 use crate::clock::Clock;
-use crate::events::log::{Filter, OwnedLog};
+use crate::events::log::{Filter, LogError, OwnedLog};
 use crate::events::vault::Vault;
-use crate::events::{RecordedEvent, StackEvent, forget};
+use crate::events::{Position, RecordedEvent, StackEvent, forget};
 use crate::model::{Action, StackId, Status};
 use crate::projections::Views;
 
@@ -26,6 +26,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(600);
 const SOFTWARE_KEPT: TimeDelta = TimeDelta::minutes(10);
 /// How long after its deletion a stack's key is kept, for the last who ask for the stack.
 const KEY_KEPT: Duration = Duration::from_secs(10);
+/// The pause before a log that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
 /// How many keys are looked at in one go.
 const PAGE_KEYS: usize = 256;
 
@@ -100,33 +102,64 @@ async fn aside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static
 
 /// Destroys the keys of stacks as they are deleted, and of those that a crash left over.
 async fn destroy_keys(parts: UpkeepParts) {
-    let kinds = Filter { kinds: vec!["stack"] };
-    let mut events = parts.log.subscribe(parts.log.durable_position(), kinds);
+    let followed = parts.log.durable_position();
+    tokio::join!(destroy_left_over(&parts), follow_deletions(&parts, followed));
+}
+
+async fn destroy_left_over(parts: &UpkeepParts) {
     let mut after = String::new();
     loop {
         let (log, from) = (parts.log.clone(), after.clone());
-        let Some(Ok(page)) = aside(async move { log.keys(&from, PAGE_KEYS) }).await else { break };
-        let Some((last, _)) = page.last() else { break };
+        let page = aside(async move { log.keys(&from, PAGE_KEYS) }).await;
+        let stopped = || Err(LogError::Unavailable("its reader stopped".to_owned()));
+        let page = match page.unwrap_or_else(stopped) {
+            Ok(page) => page,
+            Err(error) => {
+                tracing::warn!(%error, "keys that a crash left over stay for now");
+                tokio::time::sleep(RETRY_PAUSE).await;
+                continue;
+            }
+        };
+        let Some((last, _)) = page.last() else { return };
         after.clone_from(last);
         for (scope, _) in page.into_iter().filter(|(scope, _)| scope.starts_with("stack-")) {
-            destroy(&parts, scope).await;
+            destroy(parts, scope).await;
         }
     }
-    while let Some(Ok(event)) = events.next().await {
-        if let Some(root) = ended_root(&event) {
-            let (parts, at) = (parts.clone(), event.position);
-            actix::spawn(async move {
-                parts.engine.everybody_told(at).await;
-                tokio::time::sleep(KEY_KEPT).await;
-                let tree = match parts.views.tree(root).await {
-                    Ok(tree) => tree,
-                    Err(error) => return tracing::warn!(%error, "keys stay until the next start"),
-                };
-                for id in tree {
-                    destroy(&parts, format!("stack-{id}")).await;
+}
+
+/// Destroys the keys of stacks that are deleted after a position, until the log is closed.
+async fn follow_deletions(parts: &UpkeepParts, mut followed: Position) {
+    loop {
+        let mut events = parts.log.subscribe(followed, Filter { kinds: vec!["stack"] });
+        let error = loop {
+            match events.next().await {
+                Some(Ok(event)) => {
+                    followed = event.position;
+                    if let Some(root) = ended_root(&event) {
+                        actix::spawn(destroy_tree(parts.clone(), root, followed));
+                    }
                 }
-            });
-        }
+                Some(Err(error)) => break error,
+                None => return,
+            }
+        };
+        tracing::warn!(%error, "keys of stacks that are deleted stay for now");
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Destroys the keys of a stack that was deleted at a position, and of those within it, once nobody
+/// asks for them any more.
+async fn destroy_tree(parts: UpkeepParts, root: StackId, at: Position) {
+    parts.engine.everybody_told(at).await;
+    tokio::time::sleep(KEY_KEPT).await;
+    let tree = match parts.views.tree(root).await {
+        Ok(tree) => tree,
+        Err(error) => return tracing::warn!(%error, "keys stay until the next start"),
+    };
+    for id in tree {
+        destroy(&parts, format!("stack-{id}")).await;
     }
 }
 
@@ -147,7 +180,7 @@ async fn destroy(parts: &UpkeepParts, scope: String) {
     let parts = parts.clone();
     aside(async move {
         // One that never had a key, or has none any more, needs nothing.
-        if !matches!(parts.log.find_key(&scope), Ok(Some(_))) {
+        if matches!(parts.log.find_key(&scope), Ok(None) | Err(LogError::KeyDestroyed(_))) {
             return;
         }
         match forget::destroy_if_ended(parts.log.as_ref(), &parts.vault, &scope).await {
