@@ -16,11 +16,10 @@ use serde_json::{Value, json};
 
 use super::place::Place;
 use super::{Broken, OutletParts};
-use crate::events::log::Filter;
+use crate::events::log::{EventLog, Filter, LogError};
 use crate::events::software::DeploymentEvent;
 use crate::events::{Position, RecordedEvent, StreamRevision};
-use crate::model::{Refusal, ResourceId, ResourceName, StackId};
-use crate::projections::ViewError;
+use crate::model::{ProjectId, Refusal, ResourceId, ResourceName, StackId};
 
 /// How many events are read at a time.
 const PAGE: usize = 256;
@@ -160,20 +159,39 @@ async fn told_anew(
             None => Ok(Vec::new()),
         };
     }
-    let changes = match event.decode::<DeploymentEvent>().map_err(ViewError::from)? {
+    match deployed_on(parts.log.as_ref(), event).await {
+        Ok(Some((project, server))) => Ok(parts.views.standing_for(project, server).await?),
+        Ok(None) => Ok(Vec::new()),
+        // As the views do it: it would be read in vain for ever, and hold up all others.
+        Err(LogError::Damaged(reason)) => {
+            tracing::error!(position = %event.position, reason, "an event is damaged; no agent is told");
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The project and the server of a deployment, if its server is to be told something by an event.
+async fn deployed_on(
+    log: &dyn EventLog,
+    event: &RecordedEvent,
+) -> Result<Option<(ProjectId, String)>, LogError> {
+    let decoded = |event: &RecordedEvent| {
+        event.decode::<DeploymentEvent>().map_err(|error| LogError::Damaged(error.to_string()))
+    };
+    let changes = match decoded(event)? {
         DeploymentEvent::DeploymentCreated(_) | DeploymentEvent::DeploymentDeleted(_) => true,
         DeploymentEvent::DeploymentUpdated(body) => body.change.config_id.is_some(),
     };
     if !changes {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    let slice = parts.log.read(&event.stream, StreamRevision(0)).await?;
-    let first = slice.events.first().map(|event| event.decode::<DeploymentEvent>()).transpose();
-    match first.map_err(ViewError::from)? {
+    let slice = log.read(&event.stream, StreamRevision(0)).await?;
+    match slice.events.first().map(|first| decoded(first)).transpose()? {
         Some(DeploymentEvent::DeploymentCreated(body)) => {
-            Ok(parts.views.standing_for(body.project_id, body.server_id).await?)
+            Ok(Some((body.project_id, body.server_id)))
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(None),
     }
 }
 
@@ -239,4 +257,34 @@ async fn deployments(
         }
     }
     Ok(Ok(deployments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::log::{Head, MemoryLog};
+    use crate::events::software::{DeploymentChange, DeploymentCreated};
+    use crate::events::{NewEvent, StreamId};
+    use crate::model::DeploymentId;
+
+    #[tokio::test]
+    async fn a_deployment_says_on_which_server_it_is_unless_it_is_damaged() {
+        let (log, at) = (MemoryLog::new(), DateTime::UNIX_EPOCH);
+        let created = DeploymentCreated {
+            deployment_id: DeploymentId::default(),
+            project_id: "p".into(),
+            stack_user_project_id: None,
+            server_id: "server".to_owned(),
+            state: DeploymentChange::default(),
+        };
+        let created = NewEvent::of(&DeploymentEvent::from(created), at, Arc::default()).unwrap();
+        let damaged = NewEvent { body: "null".to_owned(), ..created.clone() };
+        let stream = StreamId::deployment(DeploymentId::default());
+        log.append(&stream, Head::default(), vec![created, damaged]).await.unwrap();
+        let events = log.read(&stream, StreamRevision(0)).await.unwrap().events;
+        let on = deployed_on(&log, &events[0]).await.unwrap();
+        assert_eq!(on, Some(("p".into(), "server".to_owned())));
+        let on = deployed_on(&log, &events[1]).await;
+        assert!(matches!(on, Err(LogError::Damaged(_))), "{on:?}");
+    }
 }
