@@ -151,15 +151,10 @@ impl Engine {
         self.source(&summary).await
     }
 
-    /// Lets everything that was decided become durable, and stops.
-    pub async fn shutdown(&self) {
-        self.services.alarms.stop();
+    /// Lets stacks stop between two commands. What was decided becomes durable when the log is closed.
+    pub fn shutdown(&self) {
         for stack in self.services.directory.close() {
             stack.do_send(Drop);
-        }
-        let last = self.services.log.durable_position();
-        if let Err(error) = self.services.log.durable(last).await {
-            warn!(%error, "the last events did not become durable");
         }
         self.halt();
     }

@@ -108,7 +108,7 @@ async fn an_object_that_only_looks_like_ours_is_never_taken_nor_deleted() {
             let deleted = world.delete(web.stack).await.unwrap();
             assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
             assert_eq!(twins(&ground, &case).await, before, "{place}");
-            world.engine.shutdown().await;
+            world.engine.shutdown();
         }
     }
 }
@@ -326,7 +326,7 @@ async fn what_is_there_already_stays_when_a_stack_that_asks_for_it_goes() {
             let deleted = world.delete(web.stack).await.unwrap();
             assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{at}");
             assert_eq!(place.seen(&ground).await, before, "{at}");
-            world.engine.shutdown().await;
+            world.engine.shutdown();
         }
     }
 }
@@ -347,11 +347,11 @@ async fn what_is_there_already_stays_when_a_stack_goes_whose_creation_is_in_doub
             false => ground.wait_for_loss().await,
         }
         let deleted = world.delete(web.stack).await.unwrap();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         let world = ground.start().await;
         assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{}", place.type_name);
         assert_eq!(place.seen(&ground).await, before, "{}", place.type_name);
-        world.engine.shutdown().await;
+        world.engine.shutdown();
     }
 }
 
@@ -410,10 +410,10 @@ async fn a_volume_that_is_restored_while_its_stack_goes_goes_with_it() {
         ground.wait_for_loss().await;
         assert_eq!(volumes().await, 2);
         let deleted = world.delete(web.stack).await.unwrap();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         let world = ground.start().await;
         assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
         assert_eq!(volumes().await, 1, "{own}");
-        world.engine.shutdown().await;
+        world.engine.shutdown();
     }
 }

@@ -114,7 +114,7 @@ impl Past {
     }
 
     async fn stop(self) {
-        self.engine.shutdown().await;
+        self.engine.shutdown();
         self.views.close().await;
         self.log.close();
     }

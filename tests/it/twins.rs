@@ -131,7 +131,7 @@ async fn what_the_other_stack_has_is_known_after_a_restart() {
     let stacks = both(&world, &net("Delete")).await;
     let (sure, doubtful) = first_settled(&world, stacks).await;
     wait_for_networks(&ground, 2).await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
 
     let world = ground.start().await;
     assert_eq!(world.settled(&doubtful).await, "CREATE_COMPLETE");
@@ -153,7 +153,7 @@ async fn what_another_stack_has_left_in_the_cloud_is_its_users() {
     let kept = owned(&world, &sure).await;
     deleted(&world, &sure).await;
     assert_eq!(networks(&ground).await, std::slice::from_ref(&kept));
-    world.engine.shutdown().await;
+    world.engine.shutdown();
 
     let world = ground.start().await;
     assert_eq!(world.settled(&doubtful).await, "CREATE_COMPLETE");

@@ -370,7 +370,7 @@ impl Node {
         if let Some(outlets) = self.outlets {
             outlets.stop().await;
         }
-        self.engine.shutdown().await;
+        self.engine.shutdown();
         self.views.close().await;
         if let Some(exporter) = self.exporter {
             exporter.stop().await;

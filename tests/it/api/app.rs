@@ -354,7 +354,7 @@ impl App {
 
     pub(crate) async fn stop(self) {
         self.running.stop().await;
-        self.engine.shutdown().await;
+        self.engine.shutdown();
     }
 }
 

@@ -75,7 +75,7 @@ async fn every_cut_of_deployments_that_are_given_up_heals() {
         let world = start(&ground, log.clone()).await;
         let whole = live(&world, &log).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         heal(&ground, appends).await;
         if whole {

@@ -61,7 +61,7 @@ async fn every_cut_of_a_life_that_is_abandoned_and_adopted_heals() {
         let handed_out = Mutex::new(None);
         let whole = live(&world, &log, &handed_out).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         let document = handed_out.into_inner().unwrap();
         take_over(&ground, &empty, document, appends).await;
@@ -110,14 +110,14 @@ async fn every_cut_of_a_life_with_an_external_resource_leaves_it_as_it_is() {
         let owner = world.create("owner", own).await.unwrap();
         assert_eq!(world.settled(&owner).await, "CREATE_COMPLETE");
         let id = world.physical_id(owner.stack, "net").await.unwrap();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         let before = ground.counts();
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
         let world = ground.start_on(log.clone()).await;
         let whole = live_beside(&world, &log, &id).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         let world = ground.start().await;
         ground.views_catch_up(&world).await;

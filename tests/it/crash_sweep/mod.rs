@@ -76,7 +76,7 @@ async fn sweep(life: &impl Life, cuts_min: usize) {
         let world = ground.start_on(log.clone()).await;
         let whole = life.live(&world, &log).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         heal(life, &ground, &empty, appends).await;
         if whole {

@@ -45,7 +45,7 @@ async fn heal(far: &Far, empty: u64, appends: i64) {
     let left = far.stacks().await;
     assert!(left.is_empty(), "cut after {appends}: {left:#?}");
     assert_eq!(far.networks(), empty, "cut after {appends}: something is left behind");
-    world.engine.shutdown().await;
+    world.engine.shutdown();
 }
 
 #[actix::test]
@@ -66,7 +66,7 @@ async fn every_cut_heals(place: Place) {
         let world = far.ground.start_on(log.clone()).await;
         let whole = live(&far, &world, &log).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         heal(&far, empty, appends).await;
         far.stop().await;

@@ -182,7 +182,7 @@ async fn a_life_with_signals_heals_wherever_it_is_cut() {
         let taken = Mutex::new(BTreeSet::new());
         let whole = live(&world, &log, &taken).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         heal(&ground, &empty, &taken.into_inner().unwrap(), appends).await;
         if whole {

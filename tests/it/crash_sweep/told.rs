@@ -123,7 +123,7 @@ async fn all_of_a_life_is_told_in_order_whenever_the_process_is_killed() {
         let (world, outlets) = ground.start_telling(log.clone(), Some(&ears.notified)).await;
         let whole = live(&world, &log, &ears, &clock).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         // Nothing is noted any more, as in a process that was killed.
         outlets.stop().await;
         drop(world);

@@ -379,7 +379,7 @@ async fn a_stack_goes_on_wherever_its_log_was_moved_to() {
     let web = world.create("web", template("one")).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let events = world.events(web.stack).await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     close(log).await;
 
@@ -390,7 +390,7 @@ async fn a_stack_goes_on_wherever_its_log_was_moved_to() {
     let updated = world.update(web.stack, template("two")).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     let events = world.events(web.stack).await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     close(log).await;
 
@@ -402,7 +402,7 @@ async fn a_stack_goes_on_wherever_its_log_was_moved_to() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!(ground.counts(), empty);
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     close(log).await;
     assert_eq!(problems(&places.path("back.db")), [""; 0]);
@@ -422,7 +422,7 @@ async fn views_that_are_kept_find_what_was_there_before_their_log_was_moved() {
     }
     let web = world.create("web", template("one")).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     is_found(&places.path("views.db"), log.clone(), web.stack, web.position).await;
     close(log).await;

@@ -34,7 +34,7 @@ async fn a_stack_goes_on_while_its_leader_dies_and_after_a_restart() {
     server.kill(server.leader().unwrap());
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let events = world.events(web.stack).await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     close(first).await;
 
@@ -46,7 +46,7 @@ async fn a_stack_goes_on_while_its_leader_dies_and_after_a_restart() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!(ground.counts(), empty);
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     close(second).await;
 }
 
@@ -95,7 +95,7 @@ async fn every_cut_of_a_life_heals() {
         let world = ground.start_on(log.clone()).await;
         let whole = live(&world, &log).await.is_some();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop((world, log));
         // Whoever still holds it must not go on with it.
         close(first).await;
@@ -111,7 +111,7 @@ async fn every_cut_of_a_life_heals() {
             }
         }
         assert_eq!(ground.counts(), empty, "cut after {appends}: something is left behind");
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         close(second).await;
         if whole {
             assert!(healed > CUTS_MIN, "the life is shorter than it was: {healed}");

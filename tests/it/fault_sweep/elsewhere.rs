@@ -48,7 +48,7 @@ async fn a_stack_elsewhere_is_made_changed_and_deleted_whatever_is_lost() {
                 assert!(calls > 9, "the journey makes only {calls} calls");
             }
             number += 1;
-            world.engine.shutdown().await;
+            world.engine.shutdown();
             far.stop().await;
         }
     }

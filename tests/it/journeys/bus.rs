@@ -196,7 +196,7 @@ async fn nothing_is_left_out_after_a_crash() {
         }
         cut += usize::from(log.is_cut());
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         outlets.stop().await;
         drop(world);
         let (world, outlets) = ground.start_carrying(ground.log.clone(), carrier(&broker)).await;

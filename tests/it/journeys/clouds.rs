@@ -32,7 +32,7 @@ async fn what_was_begun_in_a_cloud_that_is_no_longer_listed_is_shown_to_no_other
     let web = world.engine.create_stack(&who, ask).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     assert_eq!(trusts(), 1);
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
 
     ground.sandbox.forget_requests();
@@ -42,7 +42,7 @@ async fn what_was_begun_in_a_cloud_that_is_no_longer_listed_is_shown_to_no_other
     assert!(error.message.starts_with("The cloud west, "), "{}", error.message);
     let refused = world.engine.delete_stack(&again(), web.stack).await.unwrap_err();
     assert_eq!(refused.class, "Forbidden");
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
 
     // The trust is still to be given back when the cloud is taken off the list.
@@ -59,14 +59,14 @@ async fn what_was_begun_in_a_cloud_that_is_no_longer_listed_is_shown_to_no_other
     while !west.requests().iter().any(|seen| seen.status == 503) {
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     west.set_faults(Vec::new()).unwrap();
 
     // Whoever asks for the project wakes it, and then it gives back what it owes.
     let world = ground.start().await;
     assert!(world.engine.session_of(project, &trustor).await.is_err());
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     assert!(ground.sandbox.requests().iter().all(|seen| seen.status < 400));
     let world = ground.start_beside(&listed).await;

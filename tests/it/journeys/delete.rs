@@ -52,7 +52,7 @@ async fn a_stack_is_deleted_after_a_restart() {
     let template = hot(json!({ "net": { "type": "OS::Neutron::Net" } }));
     let web = world.create("web", template).await.unwrap();
     world.settled(&web).await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     let world = ground.start().await;
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");

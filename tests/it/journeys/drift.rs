@@ -259,7 +259,7 @@ async fn a_stack_is_looked_at_when_its_schedule_says_so() {
     assert_eq!((&name.recorded, &name.live), (&own, &theirs));
 
     // The next one is due by what is on record, also for another process.
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     let world = ground.start().await;
     ground.views_catch_up(&world).await;
     assert!(due(&world, None, 4).await.is_empty());

@@ -194,13 +194,13 @@ async fn a_wait_survives_a_restart() {
         let state = if hook == "pre-create" { "INIT" } else { "CREATE" };
         let line = format!("a {state}_COMPLETE CREATE paused until Hook {hook} is cleared");
         told(&world, &web, &line).await;
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         let world = ground.start().await;
         clear(&world, &web, hook).await.unwrap();
         if hook == "post-create" {
             assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
         }
-        world.engine.shutdown().await;
+        world.engine.shutdown();
     }
     let world = ground.start().await;
     let waits = events(&world, &web).await.iter().filter(|line| line.contains("paused")).count();

@@ -45,7 +45,7 @@ async fn a_group_grows_as_far_as_the_tree_has_room_also_after_a_restart() {
     let of = |a: u32| hot(json!({ "a": group(a), "b": group(1) }));
     let web = world.create("web", of(1)).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     let world = ground.start_within(within(5)).await;
     let grown = world.update(web.stack, of(2)).await.unwrap();
@@ -163,7 +163,7 @@ async fn configurations_of_a_project_are_counted_exactly_also_after_a_restart() 
     assert_eq!(made.len(), 3);
     let last = made.iter().map(|(_, position)| *position).max().unwrap();
     world.views.after(last).await.unwrap();
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     let world = ground.start_within(limits()).await;
     let keeper = world.engine.software();

@@ -196,7 +196,7 @@ async fn events_are_told_once_more_after_a_crash_and_none_is_left_out() {
         done.await;
         let whole = !log.is_cut();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         // Nothing is noted any more, as in a process that was killed.
         outlets.stop().await;
         drop(world);
@@ -335,7 +335,7 @@ async fn what_happened_before_notifications_were_switched_on_is_not_told() {
     let web = create(&world, "web", template, &json!([])).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     ground.log.durable(web.position).await.unwrap();
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     let bell = Received::default();
     let (world, outlets) = ground.start_telling(ground.log.clone(), Some(&bell)).await;

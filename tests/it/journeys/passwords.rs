@@ -137,7 +137,7 @@ async fn a_password_is_kept_sealed_until_the_last_stack_is_gone() {
     // The same one is not kept twice, and is good for what a token alone asks for.
     let again = create(&world, &with, "again").await.unwrap();
     assert_eq!(world.settled(&again).await, "CREATE_COMPLETE");
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
 
     let world = ground.start_with(ground.log.clone(), limits()).await;
@@ -178,7 +178,7 @@ async fn every_cut_of_a_life_by_password_heals() {
         }
         let whole = !log.is_cut();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
 
         // What goes on has no token any more.

@@ -303,7 +303,7 @@ async fn a_signal_that_is_taken_is_carried_out_however_its_process_stops() {
         let who = world.requester();
         world.engine.signal_resource(&who, web.stack, &"up".into(), &Value::Null).await.unwrap();
         tokio::time::sleep(Duration::from_millis(millis)).await;
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         world = ground.start().await;
         ground.signals_over().await;

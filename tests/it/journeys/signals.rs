@@ -150,7 +150,7 @@ async fn a_wait_goes_on_in_the_next_process_with_what_the_one_before_heard() {
     let web = world.create("web", waiting(60.0)).await.unwrap();
     world.at_work(&web, "wait").await;
     signal(&world, &web, "handle", json!({ "id": "a" })).await.unwrap();
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     let world = ground.start().await;
     signal(&world, &web, "handle", json!({ "id": "b" })).await.unwrap();
@@ -343,7 +343,7 @@ async fn signals_are_posted_to_the_queue_of_a_handle_and_kept_longer_than_there(
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     queue.empty().await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     drop(world);
     let world = ground.start().await;
     queue.post(&json!({ "id": "b", "data": "second" })).await;

@@ -143,7 +143,7 @@ async fn a_user_may_signal_whenever_the_process_ended_after_he_was_made() {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
         let world = ground.start().await;
         let Some(stack) = deployed(&world).await else { continue };

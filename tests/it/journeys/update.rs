@@ -115,7 +115,7 @@ async fn an_update_that_comes_as_its_stack_goes_to_rest_is_carried_out() {
     let world = ground.start().await;
     let web = world.create("web", template("one")).await.unwrap();
     world.settled(&web).await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
 
     let log = Arc::new(CutLog::new(ground.log.clone(), i64::MAX));
     let world = ground.start_on(log.clone()).await;

@@ -176,7 +176,7 @@ async fn the_place_of_a_deleted_webhook_is_forgotten_whenever_the_process_dies()
         }
         let whole = !log.is_cut();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         outlets.stop().await;
         drop(world);
 
@@ -217,7 +217,7 @@ async fn a_receiver_hears_everything_whenever_the_process_dies() {
         }
         let whole = !log.is_cut();
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         // Nothing is noted any more, as in a process that was killed.
         outlets.stop().await;
         drop(world);

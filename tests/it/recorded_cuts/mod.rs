@@ -210,7 +210,7 @@ async fn take_over(tape: &Tape, cut: usize) {
     let deployments = heir.world.views.deployments(None, None).await.unwrap();
     assert!(configs.is_empty(), "{}: {configs:?} are left behind", heir.place);
     assert!(deployments.is_empty(), "{}: {deployments:?} are left behind", heir.place);
-    heir.world.engine.shutdown().await;
+    heir.world.engine.shutdown();
 }
 
 /// Which cuts of a life are played.

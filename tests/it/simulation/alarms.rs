@@ -73,7 +73,7 @@ async fn live(seed: u64) -> usize {
             step(&world, &clock, &mut chance).await;
         }
         log.cut();
-        world.engine.shutdown().await;
+        world.engine.shutdown();
         drop(world);
     }
     let world = ground.start().await;

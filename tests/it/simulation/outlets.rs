@@ -107,7 +107,7 @@ async fn begin(ground: &Ground, heard: &Heard, all: &str, ends: &str) -> Positio
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     outlets.stop().await;
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     after
 }
 
@@ -122,7 +122,7 @@ async fn process(ground: &Ground, heard: &Heard, chance: &mut Chance) {
     if chance.one_in(2) {
         log.cut();
     }
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     outlets.stop().await;
 }
 

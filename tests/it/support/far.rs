@@ -192,7 +192,7 @@ impl Far {
 
     pub(crate) async fn stop(self) {
         self.running.stop().await;
-        self.engine.shutdown().await;
+        self.engine.shutdown();
     }
 }
 

@@ -59,10 +59,10 @@ async fn is_lost(walk: &Walk, fault: &Fault, call: u64) -> bool {
     let is_lost = until_lost(&ground, &world, stack.stack, &place).await;
     ground.sandbox.set_faults(Vec::new()).unwrap();
     let deleted = world.delete(stack.stack).await.unwrap();
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     let world = ground.start().await;
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
-    world.engine.shutdown().await;
+    world.engine.shutdown();
     assert_eq!(ground.counts(), beside, "{place} leaves something, or took what is another's");
     stage.clear().await;
     assert_eq!(ground.counts(), before, "{place} leaves something");

@@ -103,7 +103,7 @@ async fn killed(walk: Walk) {
             }
             let is_done = is_told && reached(&world, &log, stack.unwrap(), &goal, &place).await;
             log.cut();
-            world.engine.shutdown().await;
+            world.engine.shutdown();
             if is_done {
                 break;
             }
