@@ -1,8 +1,15 @@
 //! Events to the queues that environments name as their sinks.
+//!
+//! Each project is told by itself, one event after the other, so that one whose queues are out of
+//! reach holds up no other; the outlet's place goes no further than what all have been told.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::StreamExt;
+use futures::future::LocalBoxFuture;
+use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
 use super::place::Place;
@@ -11,12 +18,16 @@ use crate::events::log::{EventLog, Filter};
 use crate::events::resource::Definition;
 use crate::events::vault::Vault;
 use crate::events::{Position, ResourceEvent};
+use crate::model::ProjectId;
 use crate::model::sizes::json_bytes;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
 use crate::projections::EventDue;
 
 /// How many events are looked up at a time.
 const PAGE: usize = 256;
+/// While the sinks of so many projects are being told, no more of the log is read. How many calls
+/// are out at once is bounded for each service of the cloud.
+const PROJECTS_MAX: usize = 256;
 /// How many messages Zaqar takes at a time.
 const MESSAGES_MAX: usize = 20;
 /// How long a request may be that posts them, where Zaqar's operator says nothing else, and how much
@@ -31,35 +42,137 @@ const TRIED_MAX_SECS: i64 = 3_600;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 pub(super) async fn follow(parts: &OutletParts, place: &mut Place) -> Result<(), Broken> {
+    let mut due = Due::new(parts);
+    let (mut read, mut sent) = (place.reached, 0);
     loop {
         parts.engine.told(place.reached);
-        let next = Position(place.reached.0 + 1);
-        place.awaits(parts.views.after(next)).await??;
-        let seen = parts.views.position();
-        let due = parts.views.events_due(place.reached, PAGE).await?;
-        // Views that are just being made anew have not shown all that they had.
-        let seen = seen.min(parts.views.position());
-        for same_way in due.chunk_by(goes_the_same_way) {
-            for events in same_way.chunks(MESSAGES_MAX) {
-                let Some((first, last)) = events.first().zip(events.last()) else { continue };
-                for sink in &first.sinks {
-                    deliver(parts, sink, events).await?;
-                }
-                let sent = if first.sinks.is_empty() { 0 } else { events.len() };
-                place.move_to(last.event.position, sent).await?;
+        let has_room = due.has_room();
+        let step = async {
+            tokio::select! {
+                sent = due.some_sent() => sent.map(|sent| (sent, None)),
+                page = next_page(parts, read), if has_room => page.map(|page| (0, Some(page))),
             }
+        };
+        let (more, page) = place.awaits(step).await??;
+        sent += more;
+        if let Some((events, to)) = page {
+            for event in events.into_iter().filter(|due| !due.sinks.is_empty()) {
+                due.add(event.project_id, event.event.position, to);
+            }
+            read = to;
         }
-        if due.len() < PAGE {
-            place.move_to(seen, 0).await?;
+        let reached = due.reached(read);
+        if reached > place.reached {
+            place.move_to(reached, std::mem::take(&mut sent)).await?;
         }
     }
 }
 
+/// Waits for events after a position; up to where these are all.
+async fn next_page(
+    parts: &OutletParts,
+    after: Position,
+) -> Result<(Vec<EventDue>, Position), Broken> {
+    parts.views.after(Position(after.0 + 1)).await?;
+    let part = Part { after, to: parts.views.position() };
+    events_due(parts, None, part, PAGE).await
+}
+
+/// A part of the log.
+#[derive(Clone, Copy)]
+struct Part {
+    after: Position,
+    to: Position,
+}
+
+/// The first events in a part of the log, of a project or of all; up to where these are all.
+async fn events_due(
+    parts: &OutletParts,
+    project: Option<ProjectId>,
+    Part { after, to }: Part,
+    limit: usize,
+) -> Result<(Vec<EventDue>, Position), Broken> {
+    let due = parts.views.events_due(project, (after, to), limit).await?;
+    // Views that are just being made anew have not shown all that they had.
+    let shown = to.min(parts.views.position()).max(after);
+    let last = due.last().filter(|_| due.len() == limit);
+    let up_to = last.map_or(shown, |last| last.event.position);
+    Ok((due, up_to))
+}
+
+/// The projects whose sinks are being told something.
+struct Due<'a> {
+    parts: &'a OutletParts,
+    /// What of the log each is still to be told.
+    projects: BTreeMap<ProjectId, Part>,
+    sending: FuturesUnordered<LocalBoxFuture<'a, Result<Sent, Broken>>>,
+}
+
+/// So many events of a project were sent, which are all up to a position.
+struct Sent {
+    project: ProjectId,
+    up_to: Position,
+    events: usize,
+}
+
+impl<'a> Due<'a> {
+    fn new(parts: &'a OutletParts) -> Self {
+        Self { parts, projects: BTreeMap::new(), sending: FuturesUnordered::new() }
+    }
+
+    fn has_room(&self) -> bool {
+        self.projects.len() < PROJECTS_MAX
+    }
+
+    /// Has a project's sinks told of an event, and of all that come after it up to a position.
+    fn add(&mut self, project: ProjectId, event: Position, to: Position) {
+        match self.projects.get_mut(&project) {
+            Some(part) => part.to = to,
+            None => self.send(project, Part { after: Position(event.0.saturating_sub(1)), to }),
+        }
+    }
+
+    fn send(&mut self, project: ProjectId, part: Part) {
+        self.projects.insert(project.clone(), part);
+        self.sending.push(Box::pin(send_some(self.parts, project, part)));
+    }
+
+    /// Waits until something was sent, which is never where nothing is to be sent; how many events.
+    async fn some_sent(&mut self) -> Result<usize, Broken> {
+        let Some(sent) = self.sending.next().await else { return std::future::pending().await };
+        let Sent { project, up_to, events } = sent?;
+        if let Some(Part { to, .. }) = self.projects.remove(&project)
+            && up_to < to
+        {
+            self.send(project, Part { after: up_to, to });
+        }
+        Ok(events)
+    }
+
+    /// Up to where all were sent what the log has for them, of which so much was read.
+    fn reached(&self, read: Position) -> Position {
+        self.projects.values().map(|part| part.after).min().unwrap_or(read)
+    }
+}
+
+/// Sends the first of a project's events in a part of the log. They are looked up again, so that
+/// those that wait for a queue out of reach take no memory.
+async fn send_some(parts: &OutletParts, project: ProjectId, part: Part) -> Result<Sent, Broken> {
+    parts.views.after(part.to).await?;
+    let (due, up_to) = events_due(parts, Some(project.clone()), part, MESSAGES_MAX).await?;
+    for events in due.chunk_by(goes_the_same_way) {
+        let Some(first) = events.first() else { continue };
+        for sink in &first.sinks {
+            deliver(parts, sink, events).await?;
+        }
+    }
+    let events = due.iter().filter(|due| !due.sinks.is_empty()).count();
+    Ok(Sent { project, up_to, events })
+}
+
+/// Whether two events of a project go to the same queues in the same name.
 fn goes_the_same_way(one: &EventDue, other: &EventDue) -> bool {
-    one.project_id == other.project_id
-        && one.trustor == other.trustor
-        && one.event.stack == other.event.stack
-        && one.sinks == other.sinks
+    one.trustor == other.trustor && one.event.stack == other.event.stack && one.sinks == other.sinks
 }
 
 /// A queue of Zaqar's.

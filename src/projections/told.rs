@@ -39,10 +39,12 @@ pub struct StackThen {
     pub tags: Vec<String>,
 }
 
-/// The events after a position of stacks that have had sinks, oldest first.
+/// The events after a position and up to another of stacks that have had sinks, of a project or of
+/// all, oldest first.
 pub(super) fn due(
     db: &Connection,
-    after: Position,
+    project: Option<&ProjectId>,
+    (after, to): (Position, Position),
     limit: usize,
 ) -> rusqlite::Result<Vec<EventDue>> {
     // Mostly no stack has sinks, which one look at an index tells.
@@ -52,10 +54,13 @@ pub(super) fn due(
          JOIN revisions r ON r.stack = e.stack AND r.revision = (SELECT max(revision) \
          FROM revisions WHERE stack = e.stack AND position <= e.position) \
          WHERE EXISTS (SELECT 1 FROM revisions WHERE event_sinks != '[]') \
-         AND e.position > ?1 AND e.stack IN (SELECT stack FROM revisions \
-         WHERE event_sinks != '[]') ORDER BY e.position LIMIT ?2";
+         AND e.position > ?1 AND e.position <= ?2 AND (?3 IS NULL OR s.project = ?3) \
+         AND e.stack IN (SELECT stack FROM revisions WHERE event_sinks != '[]') \
+         ORDER BY e.position LIMIT ?4";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let project = project.map(ProjectId::as_str);
     db.prepare_cached(sql)?
-        .query_map(params![stored(after), i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+        .query_map(params![stored(after), stored(to), project, limit], |row| {
             let stack = StackId(uuid(row, 9)?);
             let trustor = match row.get_ref(12)? {
                 ValueRef::Null => Trustor { user_id: row.get(14)?, roles: None },

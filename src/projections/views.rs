@@ -335,13 +335,15 @@ impl Views {
         self.read(|db| landmarks::blocks(db, width, search, after, BLOCKS_MAX))
     }
 
-    /// Events after a position that are to be sent to sinks, oldest first.
+    /// Events after a position and up to another that are to be sent to sinks, of a project or of all,
+    /// oldest first.
     pub async fn events_due(
         &self,
-        after: Position,
+        project: Option<ProjectId>,
+        (after, to): (Position, Position),
         limit: usize,
     ) -> Result<Vec<EventDue>, ViewError> {
-        self.read(move |db| told::due(db, after, limit))
+        self.read(move |db| told::due(db, project.as_ref(), (after, to), limit))
     }
 
     /// A stack as it stood at a position.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hearth::actors::{Accepted, CreateStack};
+use hearth::actors::{Accepted, CreateStack, RequestContext};
 use hearth::model::StackSettings;
 use hearth::openstack::{Method, Request, Service};
 use hearth::outlets::Notification;
@@ -12,12 +12,22 @@ use hearth::template::StackSource;
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
-use crate::support::world::{Ground, World, hot, test_resource};
+use crate::support::world::{Ground, World, hot, log_in, test_resource};
 
 /// What was notified, oldest first.
 pub(crate) type Received = Arc<Mutex<Vec<Notification>>>;
 
 pub(super) async fn create(world: &World, name: &str, template: Value, sinks: &Value) -> Accepted {
+    create_as(world, &world.requester(), name, template, sinks).await
+}
+
+async fn create_as(
+    world: &World,
+    who: &RequestContext,
+    name: &str,
+    template: Value,
+    sinks: &Value,
+) -> Accepted {
     let environment = json!({ "event_sinks": sinks });
     let ask = CreateStack {
         name: name.into(),
@@ -28,7 +38,7 @@ pub(super) async fn create(world: &World, name: &str, template: Value, sinks: &V
         },
         settings: StackSettings { tags: vec!["blue".to_owned()], ..StackSettings::default() },
     };
-    world.engine.create_stack(&world.requester(), ask).await.unwrap()
+    world.engine.create_stack(who, ask).await.unwrap()
 }
 
 /// The bodies of all messages, oldest first.
@@ -52,12 +62,13 @@ pub(crate) fn told(messages: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Waits until all that the event list has is in the queue.
+/// Waits until all that the event list has of a stack is in the queue.
 async fn all_told(ground: &Ground, world: &World, stack: &Accepted) -> Vec<Value> {
     let started = Instant::now();
     loop {
         let events = world.events(stack.stack).await;
-        let messages = messages(ground);
+        let mut messages = messages(ground);
+        messages.retain(|body| body["payload"]["stack_id"] == json!(stack.stack));
         if told(&messages) == events {
             return messages;
         }
@@ -113,6 +124,38 @@ async fn a_queue_that_does_not_answer_is_tried_again_and_one_that_refuses_is_lef
     let web = create(&world, "web", template, &sinks).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     all_told(&ground, &world, &web).await;
+    outlets.stop().await;
+}
+
+#[actix::test]
+async fn a_project_whose_queue_is_out_of_reach_holds_up_no_other_and_loses_nothing() {
+    let ground = Ground::new().await;
+    let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    let rule = FaultRule {
+        path: Some("^/messaging/v2/queues/far/".to_owned()),
+        fault: Fault::Status { code: 503, retry_after: None },
+        ..FaultRule::default()
+    };
+    ground.sandbox.set_faults(vec![rule]).unwrap();
+    let template = hot(json!({ "a": test_resource(json!({ "value": "x" })) }));
+    let far = json!([{ "type": "zaqar-queue", "target": "far" }]);
+    let far = create(&world, "far", template.clone(), &far).await;
+    assert_eq!(world.settled(&far).await, "CREATE_COMPLETE");
+    let other = log_in(&world.auth_url, "alt_demo").await;
+    let near = json!([{ "type": "zaqar-queue", "target": "near" }]);
+    let near = create_as(&world, &other, "near", template, &near).await;
+    assert_eq!(world.settled(&near).await, "CREATE_COMPLETE");
+    all_told(&ground, &world, &near).await;
+    let mut told = messages(&ground);
+    told.retain(|body| body["payload"]["stack_id"] == json!(far.stack));
+    assert!(told.is_empty(), "{told:#?}");
+    world.engine.shutdown();
+    outlets.stop().await;
+    drop(world);
+    ground.sandbox.set_faults(Vec::new()).unwrap();
+    let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    ground.views_catch_up(&world).await;
+    all_told(&ground, &world, &far).await;
     outlets.stop().await;
 }
 
