@@ -57,12 +57,17 @@ impl Validations {
 
     /// Drops what was said of a token.
     pub(super) fn forget(&self, key: &Fingerprint) {
-        self.lock().known.remove(key);
+        let mut inner = self.lock();
+        if inner.known.remove(key).is_some() {
+            inner.order.retain(|kept| kept != key);
+        }
     }
 
     /// Drops what was said of some tokens.
     pub(super) fn forget_where(&self, is_one: impl Fn(&Token) -> bool) {
-        self.lock().known.retain(|_, known| !is_one(&known.token));
+        let Inner { known, order, .. } = &mut *self.lock();
+        known.retain(|_, known| !is_one(&known.token));
+        order.retain(|key| known.contains_key(key));
     }
 
     /// Keeps what was said of a token.
@@ -90,5 +95,42 @@ impl Validations {
         let turn = Arc::new(tokio::sync::Mutex::new(()));
         inner.asked.insert(key, Arc::downgrade(&turn));
         turn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use super::*;
+    use crate::openstack::catalog::Preference;
+
+    #[test]
+    fn what_is_said_again_of_a_token_that_was_forgotten_is_the_newest() {
+        let now = DateTime::UNIX_EPOCH;
+        let body = json!({ "token": {
+            "expires_at": "2000-01-01T00:00:00Z",
+            "user": { "id": "u" },
+        } });
+        let interface = "public".to_owned();
+        let preference = Preference { interface, region: None, guests: None };
+        let token = Token::read(Secret::new("t".to_owned()), &body, &preference).unwrap();
+        let token = Arc::new(token);
+        let forgets: [fn(&Validations); 2] =
+            [|all| all.forget(&[1; 32]), |all| all.forget_where(|_| true)];
+        for forget in forgets {
+            let validations = Validations::default();
+            validations.keep([1; 32], Arc::clone(&token), now);
+            forget(&validations);
+            validations.keep([1; 32], Arc::clone(&token), now);
+            for number in 1..VALIDATIONS_MAX {
+                let mut key = [0; 32];
+                key[..8].copy_from_slice(&number.to_be_bytes());
+                validations.keep(key, Arc::clone(&token), now);
+            }
+            let since = now - TimeDelta::seconds(1);
+            assert!(validations.known(&[1; 32], since, now).is_some(), "there is room for all");
+        }
     }
 }
