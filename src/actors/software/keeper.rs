@@ -70,8 +70,9 @@ impl SoftwareKeeper {
         if is_new {
             config.content.check_size()?;
         }
-        self.counted(project, Counted::Config, limit, is_new, async {
-            self.decide(&stream, || Config::named(id), command, meta).await
+        let keeper = self.clone();
+        self.counted(project, Counted::Config, limit, is_new, async move {
+            keeper.decide(&stream, || Config::named(id), command, meta).await
         })
         .await
     }
@@ -89,8 +90,9 @@ impl SoftwareKeeper {
         let is_new = known.created.is_none() || known.deleted;
         let project = created.project_id.clone();
         let command = DeploymentCommand::Deploy(Box::new(created));
-        let made = self.tell(id, command, meta);
-        self.counted(&project, Counted::Deployment, limit, is_new, made).await
+        let keeper = self.clone();
+        let make = async move { keeper.tell(id, command, meta).await };
+        self.counted(&project, Counted::Deployment, limit, is_new, make).await
     }
 
     pub(super) async fn drop_deployment(
@@ -106,24 +108,29 @@ impl SoftwareKeeper {
         Ok(gone)
     }
 
-    /// Makes something of which a project may have so many.
+    /// Makes something of which a project may have so many. Once it is counted it is made or given
+    /// back, also where nobody waits for it any more.
     async fn counted(
         &self,
         project: &ProjectId,
         kind: Counted,
         limit: Option<usize>,
         is_new: bool,
-        make: impl Future<Output = Result<Position, Refusal>>,
+        make: impl Future<Output = Result<Position, Refusal>> + 'static,
     ) -> Result<Position, Refusal> {
         if !is_new {
             return make.await;
         }
         self.services.tallies.take(project, kind, limit)?;
-        let made = make.await;
-        if made.is_err() {
-            self.services.tallies.give_back(project, kind);
-        }
-        made
+        let (services, project) = (Arc::clone(&self.services), project.clone());
+        let made = actix::spawn(async move {
+            let made = make.await;
+            if made.is_err() {
+                services.tallies.give_back(&project, kind);
+            }
+            made
+        });
+        made.await.unwrap_or_else(|error| Err(Refusal::unavailable(error.to_string())))
     }
 
     pub(super) fn limit(&self, kind: Counted) -> Option<usize> {
