@@ -5,6 +5,8 @@
 //! stack's stream has the revision that came of it, with the same claim. A claim without such a
 //! revision is a request that was not carried out yet; it is as soon as it comes again.
 
+use std::sync::Arc;
+
 use actix::prelude::*;
 
 use super::asks::{Accepted, RequestContext};
@@ -12,7 +14,7 @@ use super::engine::Engine;
 use super::project::{Project, ProjectCommand};
 use super::shell::Shell;
 use super::stack::Stack;
-use crate::events::log::LogError;
+use crate::events::log::{LogError, aside};
 use crate::events::project::KeyClaimed;
 use crate::events::stack::Claim;
 use crate::events::{Position, StreamId};
@@ -80,8 +82,10 @@ impl Engine {
     ) -> Result<Option<Accepted>, Refusal> {
         let Some(claimed) = claimed else { return Ok(None) };
         let (stack, command) = (claimed.stack_id, claimed.command);
-        let key = self.services.log.find_key(StreamId::stack(stack).as_str());
-        if matches!(key, Err(LogError::KeyDestroyed(_))) && self.stand(stack).await?.is_none() {
+        let (log, scope) = (Arc::clone(&self.services.log), StreamId::stack(stack));
+        let key = aside(async move { log.find_key(scope.as_str()) }).await;
+        if matches!(key, Some(Err(LogError::KeyDestroyed(_)))) && self.stand(stack).await?.is_none()
+        {
             return Ok(Some(Accepted { stack, name: StackName::from(""), position: Position(0) }));
         }
         let accepted = self.ask_of(stack, || AcceptedBy(command)).await?;

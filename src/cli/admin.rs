@@ -21,7 +21,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::events::Position;
 use crate::events::backup::{self, Copied};
 use crate::events::forget::{self, Forgotten, Older};
-use crate::events::log::{EventLog, OpenError, OwnedLog, SqliteLog};
+use crate::events::log::{EventLog, OpenError, OwnedLog, SqliteLog, aside};
 use crate::events::vault::Vault;
 use crate::model::StackId;
 use crate::projections::{ViewError, Views};
@@ -95,15 +95,20 @@ pub(super) struct Administrator {
 impl Administrator {
     async fn carry_out(&self, order: Order) -> Answer {
         let done = match order {
+            // What takes long holds up nobody.
             Order::RotateMasterKey => {
-                let rotated = self.vault.rotate(&self.files.master_key).await;
-                rotated.map(|keys| Answer::Rotated { keys })
+                let (vault, file) = (Arc::clone(&self.vault), self.files.master_key.clone());
+                let rotated = aside(async move { vault.rotate(&file).await }).await;
+                rotated.map(|rotated| rotated.map(|keys| Answer::Rotated { keys }))
             }
             Order::Purge(older) => {
-                let before = older.before(self.clock.now());
-                let forgotten =
-                    forget::purge(self.log.as_ref(), self.clock.as_ref(), before, &older).await;
-                forgotten.map(Answer::Purged).map_err(Into::into)
+                let Self { log, vault, clock, .. } = self.clone();
+                let forgotten = aside(async move {
+                    let before = older.before(clock.now());
+                    forget::purge(log.as_ref(), &vault, clock.as_ref(), before, &older).await
+                });
+                let forgotten = forgotten.await;
+                forgotten.map(|forgotten| forgotten.map(Answer::Purged).map_err(Into::into))
             }
             Order::Backup { to, with_keys } => {
                 let files = self.files.clone();
@@ -121,7 +126,11 @@ impl Administrator {
         if let Err(error) = self.log.settle().await {
             tracing::error!(%error, "the checkpoint beside the log is an old one");
         }
-        done.unwrap_or_else(|error| Answer::Failed(with_causes(&error)))
+        match done {
+            Some(Ok(answer)) => answer,
+            Some(Err(error)) => Answer::Failed(with_causes(&error)),
+            None => Answer::Failed("it ended in a panic".to_owned()),
+        }
     }
 
     /// Gives up what is under way in a stack and then in those within it, none of which takes it

@@ -136,6 +136,7 @@ struct Ended {
 /// bodies that nothing refers to any more; then gives the space back.
 pub async fn purge(
     log: &dyn EventLog,
+    vault: &Vault,
     clock: &dyn Clock,
     before: DateTime<Utc>,
     older: &Older,
@@ -146,7 +147,7 @@ pub async fn purge(
     };
     let begun = log.durable_position();
     // What a damaged stack refers to is unknown: then no body may go.
-    if let Some(bodies) = purge_stacks(log, clock, &goes, &mut forgotten).await? {
+    if let Some(bodies) = purge_stacks((log, vault), clock, &goes, &mut forgotten).await? {
         forgotten.blobs = drop_idle_blobs(log, Referred { bodies, to: begun }).await?;
     }
     purge_software(log, clock, &goes, &mut forgotten).await?;
@@ -235,7 +236,7 @@ pub async fn destroy_if_ended(
 /// Purges stacks, and gives the bodies that those which stay refer to; `None` where that cannot be
 /// known.
 async fn purge_stacks(
-    log: &dyn EventLog,
+    (log, vault): (&dyn EventLog, &Vault),
     clock: &dyn Clock,
     goes: &(dyn Fn(&Ended) -> bool + Sync),
     forgotten: &mut Forgotten,
@@ -251,7 +252,7 @@ async fn purge_stacks(
             match forgotten.unless_damaged(&stream, looked)? {
                 Some(Look::Stays(sources)) => referred.extend(sources),
                 Some(Look::Goes(streams)) => {
-                    log.destroy_key(stream.as_str()).await?;
+                    vault.destroy(stream.as_str()).await?;
                     forgotten.stacks += 1;
                     // The stack's own stream, which names the others, goes last.
                     for step in streams.rchunks(STEP_STREAMS) {

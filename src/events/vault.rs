@@ -256,7 +256,7 @@ impl Vault {
     }
 
     /// Destroys the scope's key: nothing that it sealed can be opened any more.
-    pub async fn destroy(&self, scope: &str) -> Result<(), VaultError> {
+    pub async fn destroy(&self, scope: &str) -> Result<(), LogError> {
         self.log.destroy_key(scope).await?;
         self.keys().remove(scope);
         Ok(())

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::StreamExt;
-use tokio::runtime::Handle;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::actors::Engine;
 use crate::clock::Clock;
-use crate::events::log::{Filter, LogError, OwnedLog};
+use crate::events::log::{Filter, LogError, OwnedLog, aside};
 use crate::events::vault::Vault;
 use crate::events::{Position, RecordedEvent, StackEvent, forget};
 use crate::model::{Action, StackId, Status};
@@ -91,13 +90,6 @@ async fn sweep_software(parts: UpkeepParts) {
         })
         .await;
     }
-}
-
-/// Does something on a thread that may wait for the log's server, which lists and looks up keys only
-/// for one who waits. `None` where it ended in a panic.
-async fn aside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
-    let runtime = Handle::current();
-    spawn_blocking(move || runtime.block_on(work)).await.ok()
 }
 
 /// Destroys the keys of stacks as they are deleted, and of those that a crash left over.

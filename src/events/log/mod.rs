@@ -28,6 +28,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 
 pub use embedded::Embedded;
 pub use eventstore::{
@@ -43,6 +45,13 @@ pub use transfer::{Side, copy_out, transfer};
 use crate::metrics::Measured;
 
 use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+
+/// Does something on a thread that may wait for the log's server, which lists and looks up keys only
+/// for one who waits, or that takes long. `None` where it ended in a panic.
+pub async fn aside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    let runtime = Handle::current();
+    spawn_blocking(move || runtime.block_on(work)).await.ok()
+}
 
 /// Bodies are stored in parts of this size at most, where rows have them.
 const BLOB_PART_MAX_BYTES: usize = 500 << 10;

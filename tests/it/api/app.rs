@@ -35,7 +35,7 @@ pub(crate) struct App {
     pub(crate) client: reqwest::Client,
     pub(crate) keystone: String,
     engine: Engine,
-    vault: Arc<Vault>,
+    pub(super) vault: Arc<Vault>,
     running: RunningApi,
     pub(crate) sandbox: RunningSandbox,
 }

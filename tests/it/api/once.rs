@@ -158,7 +158,8 @@ async fn what_comes_again_after_the_stack_was_deleted_or_purged_gets_the_first_a
     again().await;
     let older = Older { seconds: 0, project: None };
     let before = older.before(SystemClock.now());
-    let gone = forget::purge(app.log.as_ref(), &SystemClock, before, &older).await.unwrap();
+    let gone =
+        forget::purge(app.log.as_ref(), &app.vault, &SystemClock, before, &older).await.unwrap();
     assert_eq!(gone.stacks, 1);
     again().await;
     app.stop().await;

@@ -105,8 +105,8 @@ async fn whoever_leaves_in_the_middle_of_a_creation_leaves_a_stack_or_nothing() 
 }
 
 async fn delete(world: &World, stack: StackId) {
-    world.engine.delete_stack(&world.requester(), stack).await.unwrap();
-    assert_eq!(world.at_rest(stack).await, "DELETE_COMPLETE");
+    let deleted = world.engine.delete_stack(&world.requester(), stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
 }
 
 #[actix::test]

@@ -20,8 +20,12 @@ fn everything() -> Older {
     Older { seconds: 0, project: None }
 }
 
-async fn purge(disk: &Disk, log: &dyn EventLog, older: &Older) -> Result<Forgotten, LogError> {
-    forget::purge(log, &*disk.clock, older.before(disk.now()), older).await
+async fn purge<L: EventLog>(
+    disk: &Disk,
+    log: &Arc<L>,
+    older: &Older,
+) -> Result<Forgotten, LogError> {
+    forget::purge(&**log, &disk.vault(log), &*disk.clock, older.before(disk.now()), older).await
 }
 
 fn is_on_disk(disk: &Disk, marker: &str) -> bool {
@@ -44,7 +48,7 @@ async fn what_was_purged_is_gone_from_the_disk_and_the_log_is_proved_still() {
         assert!(is_on_disk(&disk, marker), "{marker}");
     }
     let log = disk.open();
-    let forgotten = purge(&disk, &*log, &everything()).await.unwrap();
+    let forgotten = purge(&disk, &log, &everything()).await.unwrap();
     let expected = Forgotten { stacks: 1, blobs: 1, events: 10, ..Forgotten::default() };
     assert_eq!(forgotten, expected);
     assert!(log.read(&StreamId::stack(id), StreamRevision(0)).await.unwrap().events.is_empty());
@@ -59,7 +63,7 @@ async fn what_was_purged_is_gone_from_the_disk_and_the_log_is_proved_still() {
     // With what was signed before the purge as with what was signed after it.
     assert_eq!(disk.audit_against(&[then.unwrap()]).problems, Vec::<String>::new());
     let log = disk.open();
-    assert_eq!(purge(&disk, &*log, &everything()).await.unwrap(), Forgotten::default());
+    assert_eq!(purge(&disk, &log, &everything()).await.unwrap(), Forgotten::default());
 }
 
 #[tokio::test]
@@ -70,11 +74,11 @@ async fn only_what_was_deleted_long_enough_ago_goes_and_only_of_the_project_name
     disk.delete(&*log, id).await;
     disk.clock.advance(TimeDelta::days(29));
     let older = Older { seconds: 30 * DAY, project: None };
-    assert_eq!(purge(&disk, &*log, &older).await.unwrap().stacks, 0);
+    assert_eq!(purge(&disk, &log, &older).await.unwrap().stacks, 0);
     disk.clock.advance(TimeDelta::days(2));
     let of = |project: &str| Older { project: Some(ProjectId::from(project)), ..older.clone() };
-    assert_eq!(purge(&disk, &*log, &of("p2")).await.unwrap().stacks, 0);
-    assert_eq!(purge(&disk, &*log, &of("p1")).await.unwrap().stacks, 1);
+    assert_eq!(purge(&disk, &log, &of("p2")).await.unwrap().stacks, 0);
+    assert_eq!(purge(&disk, &log, &of("p1")).await.unwrap().stacks, 1);
 }
 
 #[tokio::test]
@@ -85,7 +89,7 @@ async fn a_template_that_a_living_stack_shares_stays() {
     disk.delete(&*log, id).await;
     drop(log);
     let log = disk.open();
-    assert_eq!(purge(&disk, &*log, &everything()).await.unwrap().blobs, 0);
+    assert_eq!(purge(&disk, &log, &everything()).await.unwrap().blobs, 0);
     assert!(log.blob(&disk.blobs[0]).await.unwrap().is_some());
 }
 
@@ -97,7 +101,7 @@ async fn a_template_that_is_just_being_given_again_is_not_dropped() {
     disk.delete(&*log, id).await;
     // Given, and not yet referred to by any event.
     let again = log.put_blob(b"x");
-    assert_eq!(purge(&disk, &*log, &everything()).await.unwrap().blobs, 0);
+    assert_eq!(purge(&disk, &log, &everything()).await.unwrap().blobs, 0);
     assert!(log.blob(&again).await.unwrap().is_some());
 }
 
@@ -112,7 +116,7 @@ async fn a_template_that_a_stack_takes_up_while_another_is_purged_stays() {
     disk.delete(&*written, gone).await;
     let again = written.put_blob(b"a template of old");
     // What was just put would be spared.
-    let log = written.cut_after(written.durable_position());
+    let log = Arc::new(written.cut_after(written.durable_position()));
     log.hold();
     let living = StreamId::stack(living);
     let revision = json!({
@@ -123,7 +127,7 @@ async fn a_template_that_a_stack_takes_up_while_another_is_purged_stays() {
     let older = everything();
     let (forgotten, (), ()) = tokio::join!(
         purge(&disk, &log, &older),
-        disk.append(&log, &living, 4, "RevisionAccepted", revision),
+        disk.append(&*log, &living, 4, "RevisionAccepted", revision),
         async { log.release() },
     );
     assert_eq!(forgotten.unwrap(), Forgotten { stacks: 1, events: 10, ..Forgotten::default() });
@@ -197,7 +201,7 @@ async fn a_file_of_the_first_format_gives_space_back_too() {
     drop(log);
     disk.tamper("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM");
     let log = disk.open();
-    purge(&disk, &*log, &everything()).await.unwrap();
+    purge(&disk, &log, &everything()).await.unwrap();
     let size = fs::metadata(disk.path("log.db")).unwrap().len();
     assert!(size < 1 << 20, "{size} bytes are left");
 }
@@ -212,9 +216,9 @@ async fn a_purge_killed_at_any_moment_is_taken_up_by_the_next() {
             let id = disk.stack(&inner, "x").await;
             disk.delete(&*inner, id).await;
         }
-        let cut = CutLog::new(inner.clone(), steps);
+        let cut = Arc::new(CutLog::new(inner.clone(), steps));
         let whole = purge(&disk, &cut, &everything()).await.is_ok();
-        let log = inner.cut_after(inner.durable_position());
+        let log = Arc::new(inner.cut_after(inner.durable_position()));
         purge(&disk, &log, &everything()).await.unwrap();
         for kind in ["stack", "resource"] {
             assert_eq!(log.streams(kind, "", 10).unwrap().len(), 1, "{kind} after {steps} steps");
@@ -243,13 +247,13 @@ async fn a_purge_of_a_file_killed_at_any_moment_is_taken_up_by_the_next() {
         drop(log);
         // What was just put would be spared.
         let log = disk.open();
-        let cut = CutLog::new(log.clone(), steps);
+        let cut = Arc::new(CutLog::new(log.clone(), steps));
         let whole = purge(&disk, &cut, &everything()).await.is_ok();
         let left = disk.killed();
         drop((cut, log));
         assert_eq!(left.audit().problems, Vec::<String>::new(), "after {steps} steps");
         let log = left.open();
-        purge(&disk, &*log, &everything()).await.unwrap();
+        purge(&disk, &log, &everything()).await.unwrap();
         for kind in ["stack", "resource"] {
             assert_eq!(log.streams(kind, "", 10).unwrap().len(), 1, "{kind} after {steps} steps");
         }
@@ -288,7 +292,7 @@ async fn a_damaged_stack_is_named_and_the_rest_is_purged() {
                  WHERE types.name {damaged} AND position > 24)"
         ));
         let log = disk.open();
-        let forgotten = purge(&disk, &*log, &everything()).await.unwrap();
+        let forgotten = purge(&disk, &log, &everything()).await.unwrap();
         assert_eq!((forgotten.stacks, forgotten.blobs), (1, 0), "{forgotten:?}");
         assert_eq!(forgotten.damaged.len(), 1, "{forgotten:?}");
         let said = &forgotten.damaged[0];
@@ -324,7 +328,7 @@ async fn the_views_give_space_back_while_they_serve() {
         of("views.db") + of("views.db-wal")
     };
     assert!(size() > 8 << 20, "{}", size());
-    purge(&disk, &*log, &everything()).await.unwrap();
+    purge(&disk, &log, &everything()).await.unwrap();
     while size() > 1 << 20 {
         assert!(views.stack(living).await.unwrap().is_some());
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -343,7 +347,7 @@ async fn a_purged_stack_is_in_no_view() {
     disk.delete(&*log, gone).await;
     views.after(log.durable_position()).await.unwrap();
     assert!(views.stack(gone).await.unwrap().unwrap().is_deleted());
-    purge(&disk, &*log, &everything()).await.unwrap();
+    purge(&disk, &log, &everything()).await.unwrap();
     views.after(log.durable_position()).await.unwrap();
     assert_eq!(views.stack(gone).await.unwrap(), None);
     assert!(views.revisions(gone).await.unwrap().is_empty());

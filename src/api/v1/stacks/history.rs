@@ -228,8 +228,7 @@ async fn looks(
         return Ok(Vec::new());
     };
     let stream = StreamId::stack(stack.id);
-    // Where it ends is all that counts.
-    let end = state.log.read(&stream, StreamRevision(u64::MAX >> 1)).await?.head.next;
+    let end = state.log.head(&stream).await?.next;
     let from = began.revision.max(StreamRevision(end.saturating_sub(LOOKS_READ_MAX)));
     let slice = state.log.read(&stream, from).await?;
     let mut looks = Vec::new();
