@@ -79,9 +79,32 @@ impl Pattern {
         Ok(self.regexes[tier].get_or_init(|| regex))
     }
 
-    /// The names of its groups; the first is the whole match, which has none.
+    /// The names of its groups; the first is the whole match, which has none. The crate knows no
+    /// group that is repeated not at all.
     pub(crate) fn group_names(&self) -> Vec<Option<&str>> {
-        self.regexes[0].get().map(|regex| regex.capture_names().collect()).unwrap_or_default()
+        let mut names = vec![None];
+        let mut rest = self.text.as_str();
+        while let Some(at) = rest.find(['(', '[', '\\']) {
+            let (found, after) = (rest.as_bytes()[at], &rest[at + 1..]);
+            rest = after;
+            match found {
+                b'(' => match after.strip_prefix('?') {
+                    None => names.push(None),
+                    Some(kind) => {
+                        let named = kind.strip_prefix("P<").or_else(|| kind.strip_prefix('<'));
+                        let named = named.filter(|name| !name.starts_with(['=', '!']));
+                        let name = named.and_then(|named| named.split_once('>'));
+                        names.extend(name.map(|(name, _)| Some(name)));
+                    }
+                },
+                b'[' => rest = &after[class_length(after)..],
+                _ => {
+                    let escaped = after.chars().next().map_or(0, char::len_utf8);
+                    rest = &after[escaped..];
+                }
+            }
+        }
+        names
     }
 
     /// The first match from a place on. `pay` takes the steps that it costs.
@@ -119,6 +142,17 @@ impl Pattern {
         }
         Ok(None)
     }
+}
+
+/// How long a class of characters is, behind its opening bracket.
+fn class_length(rest: &str) -> usize {
+    let mut is_escaped = false;
+    let ends = |(_, letter): &(usize, char)| {
+        let ends = !is_escaped && *letter == ']';
+        is_escaped = !is_escaped && *letter == '\\';
+        ends
+    };
+    rest.char_indices().find(ends).map_or(rest.len(), |(at, _)| at + 1)
 }
 
 /// The steps that it costs to compile a pattern.
@@ -276,6 +310,36 @@ mod tests {
         let found = compile(pattern).unwrap().find(text, 0, |_| Ok::<(), ()>(())).unwrap();
         let whole = found.and_then(|found| found.into_iter().next().flatten());
         whole.map(|whole| text[whole].to_owned())
+    }
+
+    #[test]
+    fn groups_are_known_by_their_names() {
+        let named = |pattern| compile(pattern).unwrap().group_names().len();
+        for (pattern, names) in [
+            ("(?P<n>a){0}(b)", vec![None, Some("n"), None]),
+            ("(?:a)(?=b)(?<=c)(?P<é>d)", vec![None, Some("é")]),
+            (r"\((a)[(\](]([)(]b)", vec![None, None, None]),
+            ("[]()](?P<a>[^]()])", vec![None, Some("a")]),
+        ] {
+            assert_eq!(compile(pattern).unwrap().group_names(), names, "{pattern}");
+        }
+        assert_eq!(named("a"), 1);
+    }
+
+    #[test]
+    fn a_group_cannot_be_called() {
+        // It would be written out, and within itself again and again.
+        for pattern in [r"(a\g<1>?\g<1>?\g<1>?)", r"(?P<a>x(?&a)?)", "(x(?1)?)", "(?R)"] {
+            assert!(compile(pattern).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_repeats_on_both_sides_is_there_twice() {
+        for pattern in ["[a-z]+[-_]?[a-z]+$", "a+b*a+$", r"\w+\.?\w+$", "(?:(?:a+b?)a+)+$"] {
+            assert_eq!(first_match(pattern, "a"), None, "{pattern}");
+            assert_eq!(first_match(pattern, "aa").as_deref(), Some("aa"), "{pattern}");
+        }
     }
 
     #[test]

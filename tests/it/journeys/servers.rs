@@ -303,6 +303,50 @@ async fn a_port_of_a_servers_own_goes_though_its_detaching_broke_off() {
 }
 
 #[actix::test]
+async fn a_server_whose_networks_are_taken_away_keeps_one_and_no_port_of_the_template() {
+    for (before, after) in [
+        (
+            json!([{ "network": { "get_resource": "net" } }, { "port": { "get_resource": "port" } }]),
+            None,
+        ),
+        (json!([{ "port": { "get_resource": "port" } }]), Some(json!([]))),
+    ] {
+        let ground = Ground::new().await;
+        let world = ground.start().await;
+        let with = |networks: Option<&Value>| {
+            let mut properties = json!({ "image": "cirros", "flavor": "m1.tiny" });
+            if let Some(networks) = networks {
+                properties["networks"] = networks.clone();
+            }
+            hot(json!({
+                "net": { "type": "OS::Neutron::Net", "properties": { "name": "own" } },
+                "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+                    "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+                "port": { "type": "OS::Neutron::Port", "depends_on": "subnet", "properties": {
+                    "network": { "get_resource": "net" } } },
+                "server": { "type": "OS::Nova::Server", "depends_on": "subnet",
+                    "properties": properties },
+            }))
+        };
+        let web = world.create("web", with(Some(&before))).await.unwrap();
+        assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{before}");
+        let updated = world.update(web.stack, with(after.as_ref())).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE", "{before}");
+        let who = world.requester();
+        let look = async |name: &str, attribute: &str| {
+            let (name, wanted) = (name.into(), [attribute.to_owned()]);
+            world.engine.inspect_resource(&who, web.stack, &name, &wanted).await.unwrap()
+        };
+        assert_eq!(look("port", "device_id").await["device_id"], "", "{before}");
+        let addresses = look("server", "addresses").await["addresses"].clone();
+        let all = addresses.as_object().unwrap().values().flat_map(|it| it.as_array().unwrap());
+        assert_eq!(all.count(), 1, "{addresses}");
+        let deleted = world.delete(web.stack).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    }
+}
+
+#[actix::test]
 async fn an_image_that_does_not_fit_its_flavor_and_too_much_metadata_are_refused_before_all_else() {
     let ground = Ground::new().await;
     let world = ground.start().await;

@@ -120,10 +120,10 @@ pub(super) fn plan(
     let port_of = |(index, entry): (usize, &Value)| made.get(&key(index, entry)).cloned();
     let own: Vec<_> = entries::entries(given).iter().enumerate().map(port_of).collect();
     let own = |index: usize| own.get(index).cloned().flatten();
+    let former = entries::entries(before);
     // The ports that differ in more than their addresses serve their own entries alone.
-    let before = entries::entries(before).iter().enumerate();
-    let special: Vec<String> =
-        before.filter(|(_, entry)| is_special(entry)).filter_map(port_of).collect();
+    let special = former.iter().enumerate().filter(|(_, entry)| is_special(entry));
+    let special: Vec<String> = special.filter_map(port_of).collect();
     // First the ports that are named or were made for an entry: no other entry takes them.
     let mut missing = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -158,10 +158,19 @@ pub(super) fn plan(
         }
     }
     let missing = left;
-    // An empty list asks for one network of the cloud's choice, which any interface is.
-    if entries.is_empty() && !no_network && !live.is_empty() {
+    // An empty list asks for one network of the cloud's choice, which any interface is but those
+    // with a port of a former entry.
+    let wants_any = entries.is_empty() && !no_network;
+    if wants_any && former.is_empty() && !live.is_empty() {
         return Ok(Plan::Nothing);
     }
+    let is_chosen = |interface: &Value| {
+        let is_port = |id: &str| interface["port_id"] == id;
+        let mut named = former.iter().filter_map(|entry| get(entry, "port"));
+        !named.any(is_port) && !made.values().any(|id| is_port(id))
+    };
+    let chosen = live.iter().position(is_chosen).filter(|_| wants_any);
+    let has_chosen = chosen.map(|place| live.remove(place)).is_some();
     if let Some(surplus) = live.first() {
         let port = surplus["port_id"].as_str().unwrap_or_default().to_owned();
         return Ok(Plan::Detach { port });
@@ -170,9 +179,9 @@ pub(super) fn plan(
         return Ok(Plan::Drop { made_for, port });
     }
     let Some((index, network, port)) = missing.into_iter().next() else {
-        return Ok(match entries.is_empty() {
-            true if !no_network => Plan::Attach { body: json!({}) },
-            _ => Plan::Nothing,
+        return Ok(match wants_any && !has_chosen {
+            true => Plan::Attach { body: json!({}) },
+            false => Plan::Nothing,
         });
     };
     let entry = entries.get(index).unwrap_or(&Value::Null);
