@@ -168,7 +168,7 @@ impl Judge {
 
     /// A text with single spaces, and with the sets in it in order.
     fn folded(&self, text: &str) -> String {
-        let sorted = self.python_set.replace_all(text, |found: &Captures<'_, str>| {
+        let sorted = self.python_set.replace_all(text, |found: &Captures<'_>| {
             let mut items: Vec<&str> = found[1].split(", ").collect();
             items.sort_unstable();
             format!("{{{}}}", items.join(", "))
