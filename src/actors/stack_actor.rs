@@ -21,7 +21,7 @@ use super::look::{PassOn, ResourceNamed, ResourceOfUser, ResourceReferred};
 use super::nest::{Busy, Nest};
 use super::nested;
 use super::project::ProjectCommand;
-use super::provisioner::{ChildBroken, Halt, ResourceLinks, TakenUp};
+use super::resource_actor::{ChildBroken, Halt, ResourceLinks, TakenUp};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Expected, Inhabit, Receipt, Shell, Woken, fold};

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 
 use super::asks::See;
 use crate::actors::engine::Engine;
+use crate::actors::outside::is_lost;
 use crate::actors::plan::{Found, FoundChild, FoundResource};
-use crate::actors::provisioner::is_lost;
 use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::model::{IndexMap, Refusal, ResourceId, ResourceName, StackId};
