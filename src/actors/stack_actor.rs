@@ -21,8 +21,8 @@ use super::look::{PassOn, ResourceNamed, ResourceOfUser, ResourceReferred};
 use super::nest::{Busy, Nest};
 use super::nested;
 use super::project::ProjectCommand;
-use super::resource_actor::{ChildBroken, Halt, ResourceLinks, TakenUp};
 use super::resource::{self, Resource, ResourceCommand};
+use super::resource_actor::{ChildBroken, Halt, ResourceLinks, TakenUp};
 use super::services::Services;
 use super::shell::{Expected, Inhabit, Receipt, Shell, Woken, fold};
 use super::stack::{

@@ -1,6 +1,7 @@
 //! What several properties, or the keys of each entry of a list, must or must not be together.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,8 +18,10 @@ use crate::template::constraints::{self, Constraint, ValueType};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "WrittenRule")]
 pub struct Rule {
-    /// The list whose entries are held to it; else the properties are.
+    /// The dotted path of the list whose entries are held to it; else the properties are.
     pub(super) each: Option<String>,
+    /// It holds for entries only where these properties have one of the values.
+    pub(super) given: IndexMap<String, Vec<Value>>,
     /// It holds only where these have one of the values, null being unset.
     pub(super) when: IndexMap<String, Vec<Value>>,
     /// It does not hold where one of these has one of the values.
@@ -26,6 +29,8 @@ pub struct Rule {
     pub(super) kind: Kind,
     /// Whether what is not true in Python, such as 0 and the empty text, counts as unset, too.
     truthy: bool,
+    /// Whether those alone exclude one another that have the same value.
+    alike: bool,
     /// The text of the refusal, with `{property}` in it, where it is not one that Heat has for all.
     pub(super) says: Option<String>,
     /// The class of a refusal with such a text.
@@ -67,11 +72,15 @@ struct WrittenRule {
     satisfies: Option<IndexMap<String, String>>,
     each: Option<String>,
     #[serde(default)]
+    given: IndexMap<String, Vec<Value>>,
+    #[serde(default)]
     when: IndexMap<String, Vec<Value>>,
     #[serde(default)]
     unless: IndexMap<String, Vec<Value>>,
     #[serde(default)]
     truthy: bool,
+    #[serde(default)]
+    alike: bool,
     says: Option<String>,
     error: Option<String>,
 }
@@ -96,40 +105,63 @@ impl TryFrom<WrittenRule> for Rule {
             return Err("a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, \
                         `refuses`, `differ`, `ascending`, `matches` and `satisfies`");
         };
-        let WrittenRule { each, when, unless, truthy, says, error, .. } = written;
+        let WrittenRule { each, given, when, unless, truthy, alike, says, error, .. } = written;
+        if !given.is_empty() && each.is_none() {
+            return Err("`given` goes with `each`");
+        }
+        if alike && !matches!(kind, Kind::AtMostOne(_)) {
+            return Err("`alike` goes with `at_most_one`");
+        }
         match &kind {
             Kind::Needs(names) if when.is_empty() && names.len() < 2 => {
                 return Err("`needs` without `when` is what its first property needs: the others");
             }
-            Kind::Refuses(_) if when.is_empty() => return Err("`refuses` goes with `when`"),
+            Kind::Refuses(_) if when.is_empty() && given.is_empty() => {
+                return Err("`refuses` goes with `when` or `given`");
+            }
             _ => {}
         }
-        Ok(Self { each, when, unless, kind, truthy, says, error })
+        Ok(Self { each, given, when, unless, kind, truthy, alike, says, error })
     }
 }
 
 /// Refuses properties of the resource of a name that break a rule, in Heat's words.
 pub(super) fn check(rules: &[Rule], name: &str, properties: &JsonMap) -> Result<(), Refusal> {
-    rules.iter().try_for_each(|rule| match &rule.each {
-        None => rule.keep(name, properties),
-        Some(list) => {
-            let entries = properties.get(list).and_then(Value::as_array);
-            let mut maps = entries.into_iter().flatten().filter_map(Value::as_object);
-            maps.try_for_each(|entry| rule.keep(name, entry))
-        }
+    // Heat goes through a list once: its first entry is held to all rules before the second is.
+    rules.chunk_by(|rule, next| rule.each == next.each).try_for_each(|rules| {
+        let each = rules.first().and_then(|rule| rule.each.as_deref());
+        let held = match each {
+            None => vec![properties],
+            Some(list) => {
+                along(properties, list).into_iter().filter_map(Value::as_object).collect()
+            }
+        };
+        held.into_iter().try_for_each(|values| {
+            let mut holding = rules.iter().filter(|rule| are_met(&rule.given, properties));
+            holding.try_for_each(|rule| rule.keep(name, values))
+        })
+    })
+}
+
+/// Whether values meet all of some conditions.
+fn are_met(conditions: &IndexMap<String, Vec<Value>>, values: &JsonMap) -> bool {
+    conditions.iter().all(|(path, wanted)| is_one_of(one(values, path), wanted))
+}
+
+/// Whether a value is one of those wanted, null being unset.
+fn is_one_of(value: Option<&Value>, wanted: &[Value]) -> bool {
+    wanted.iter().any(|wanted| match value {
+        Some(value) => python::equal(value, wanted),
+        None => wanted.is_null(),
     })
 }
 
 impl Rule {
     fn keep(&self, name: &str, values: &JsonMap) -> Result<(), Refusal> {
-        let is_one_of = |(path, wanted): (&String, &Vec<Value>)| {
-            let value = one(values, path);
-            wanted.iter().any(|wanted| match value {
-                Some(value) => python::equal(value, wanted),
-                None => wanted.is_null(),
-            })
-        };
-        if !self.when.iter().all(is_one_of) || self.unless.iter().any(is_one_of) {
+        let mut exceptions = self.unless.iter();
+        if !are_met(&self.when, values)
+            || exceptions.any(|(path, wanted)| is_one_of(one(values, path), wanted))
+        {
             return Ok(());
         }
         match (self.broken(values), &self.says) {
@@ -161,7 +193,10 @@ impl Rule {
     fn broken(&self, values: &JsonMap) -> Option<Refusal> {
         match &self.kind {
             Kind::AtMostOne(names) => {
-                (self.set(values, names).count() > 1).then(|| conflict(names))
+                let mut set = self.set(values, names).filter_map(|name| one(values, name));
+                let are_too_many =
+                    if self.alike { twice(set).is_some() } else { set.nth(1).is_some() };
+                are_too_many.then(|| conflict(names))
             }
             Kind::AtLeastOne(names) => {
                 self.set(values, names).next().is_none().then(|| unset(names))
@@ -185,23 +220,18 @@ impl Rule {
             }
             Kind::Refuses(names) => {
                 let found = self.set(values, names).next()?;
-                let condition = self.when.keys().next().map(String::as_str);
+                let condition =
+                    self.when.keys().chain(self.given.keys()).next().map(String::as_str);
                 Some(conflict(&[condition.unwrap_or_default(), found.as_str()]))
             }
             Kind::Differ(path) => {
-                let mut seen: Vec<&Value> = Vec::new();
-                let all = along(values, path);
-                let twice = all.into_iter().find(|value| {
-                    let is_seen = seen.iter().any(|other| python::equal(value, other));
-                    seen.push(*value);
-                    is_seen
-                })?;
+                let twice = twice(along(values, path).into_iter())?;
                 let text = format!("Duplicate {path}: {}.", python::text(twice));
                 Some(Refusal::validation(text))
             }
             Kind::Ascending(names) => {
-                let numbered =
-                    names.iter().filter_map(|name| Some((name, one(values, name)?.as_f64()?)));
+                let set = self.set(values, names);
+                let numbered = set.filter_map(|name| Some((name, one(values, name)?.as_f64()?)));
                 let numbers: Vec<(&String, f64)> = numbered.collect();
                 let ((low, _), (high, _)) = numbers
                     .iter()
@@ -243,6 +273,20 @@ fn along<'a>(values: &'a JsonMap, path: &str) -> Vec<&'a Value> {
             maps.flat_map(|map| once(along(map, rest))).collect()
         }
     }
+}
+
+/// The first value that was there before.
+fn twice<'a>(mut values: impl Iterator<Item = &'a Value>) -> Option<&'a Value> {
+    let (mut texts, mut others) = (HashSet::new(), Vec::<&Value>::new());
+    values.find(|&value| match value {
+        // Of these there may be many.
+        Value::String(text) => !texts.insert(text),
+        _ => {
+            let is_seen = others.iter().any(|other| python::equal(value, other));
+            others.push(value);
+            is_seen
+        }
+    })
 }
 
 /// Each value once.

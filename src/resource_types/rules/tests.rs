@@ -37,6 +37,9 @@ fn a_rule_may_hold_for_some_values_alone() {
     assert_eq!(check(ports, json!({ "protocol": "icmp", "min": 8, "max": 0 })), "");
     let falls = "min cannot be greater than max.";
     assert_eq!(check(ports, json!({ "min": 8, "max": 0 })), falls);
+    let lengths = "{ ascending: [min, max], truthy: true }";
+    assert_eq!(check(lengths, json!({ "min": 8, "max": 0 })), "");
+    assert_eq!(check(lengths, json!({ "min": 8, "max": 2 })), falls);
 }
 
 #[test]
@@ -52,6 +55,33 @@ fn entries_of_lists_are_held_to_rules_and_differ() {
     assert_eq!(check(lists, json!({ "refs": [{ "of": ["x", "x"] }, { "of": ["y"] }] })), "");
     let twice = json!({ "refs": [{ "of": ["x"] }, { "of": ["y", "x"] }] });
     assert_eq!(check(lists, twice), "a has one twice");
+}
+
+#[test]
+fn properties_that_are_set_may_have_to_differ() {
+    let refs = "{ at_most_one: [a, b, c], alike: true, says: each once }";
+    assert_eq!(check(refs, json!({ "a": "x", "b": "y", "c": "x" })), "each once");
+    assert_eq!(check(refs, json!({ "a": "x", "b": "y", "c": null })), "");
+    assert_eq!(check(refs, json!({ "a": null, "b": null })), "");
+}
+
+#[test]
+fn an_entry_is_held_to_all_rules_before_the_next_one_is() {
+    let rules = [
+        "{ each: groups.tasks, exactly_one: [action, workflow] }",
+        "{ each: groups.tasks, given: { type: [direct] }, refuses: [requires], says: 'not {name}' }",
+    ];
+    let rules = rules.map(|rule| serde_yaml::from_str::<Rule>(rule).unwrap());
+    let check = |kind: &str, tasks: [Value; 2]| {
+        let values = json!({ "type": kind, "groups": [{ "tasks": tasks }] });
+        let Value::Object(values) = values else { unreachable!() };
+        super::check(&rules, "a", &values).err().map(|refusal| refusal.message).unwrap_or_default()
+    };
+    let first = json!({ "name": "t", "action": "x", "requires": [] });
+    let unset = "At least one of the following properties must be specified: action, workflow.";
+    assert_eq!(check("direct", [first.clone(), json!({})]), "not t");
+    assert_eq!(check("reverse", [first.clone(), json!({})]), unset);
+    assert_eq!(check("reverse", [first.clone(), first]), "");
 }
 
 #[test]

@@ -21,6 +21,9 @@ impl Check<'_> {
                     self.key_of(&[at[0], at[1], key, path], &within(path));
                 }
             }
+            for path in rule.given.keys() {
+                self.key_of(&[at[0], at[1], "given", path], path);
+            }
             let (key, names): (_, &[String]) = match &rule.kind {
                 Kind::AtMostOne(names) => ("at_most_one", names),
                 Kind::AtLeastOne(names) => ("at_least_one", names),
