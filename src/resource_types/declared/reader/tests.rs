@@ -61,7 +61,7 @@ members:
 11:15: there is no property `titel`, did you mean `title`?
 12:5: a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, `refuses`, `differ`, \
 `ascending`, `matches` and `satisfies`
-13:5: `refuses` goes with `when`
+13:5: `refuses` goes with `when` or `given`
 15:23: unknown key `wth`, did you mean `with`?
 16:30: there is no finder `neutron.netwrk`, did you mean `neutron.network`?
 18:11: `policys` is hardly the key of a list, by which a creation is found again whose answer was \
