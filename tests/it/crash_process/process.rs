@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a start may take on a machine that is busy with other tests.
@@ -23,11 +24,22 @@ pub(super) struct Server {
     child: Option<Child>,
 }
 
+/// A port that stays free while a server is down: below those that the system gives to whoever
+/// connects, and no other server's here.
+fn free_port() -> u16 {
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    loop {
+        let port = first + TAKEN.fetch_add(1, Ordering::SeqCst);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 impl Server {
     pub(super) fn new(data: &Path, auth_url: &str) -> Self {
-        // Both are held until both are known, or they might be one.
-        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [port, watch_port] = ports.map(|it| it.local_addr().unwrap().port());
+        let [port, watch_port] = [free_port(), free_port()];
         let (data, cloud) = (data.to_owned(), auth_url.to_owned());
         Self { port, watch_port, kills: 0, data, cloud, config: None, child: None }
     }
