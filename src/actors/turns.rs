@@ -42,8 +42,8 @@ impl<K: Clone + Eq + Hash> Turns<K> {
     }
 }
 
-/// Goes on with work of which no half may stay, also where who asked for it leaves meanwhile. What it
-/// may be at is to be bounded by a turn that it holds.
+/// Goes on with work of which no half may stay, also where who asked for it leaves meanwhile. How much
+/// of it there may be at once is for who asks to bound: by a turn that it holds, or a tally.
 pub(super) async fn to_the_end<T: 'static>(
     work: impl Future<Output = Result<T, Refusal>> + 'static,
 ) -> Result<T, Refusal> {

@@ -2,7 +2,8 @@
 //! be, which keep a password from being let go and count among those that a project may have, and
 //! keys of passwords that no project has. As long as nobody asks for anything all of that is nobody's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{MutexGuard, PoisonError};
 
 use tracing::{info, warn};
 
@@ -77,17 +78,19 @@ impl Engine {
     /// Gives back names of a project that a process before this one kept for stacks that it did not
     /// make: there are none but at the first time.
     pub(super) async fn release_ghosts(&self, project: &ProjectId) -> Result<(), Refusal> {
-        let is_first = {
-            let mut looked = self.services.ghosts_looked_for.lock();
-            looked.as_mut().is_ok_and(|looked| looked.insert(project.clone()))
-        };
-        if !is_first {
+        if self.ghosts_looked_for().contains(project) {
             return Ok(());
         }
         let address = self.services.directory.project(project).ok_or_else(Self::silent)?;
         let names = address.send(Names).await.map_err(|_| Self::silent())?;
         let released = self.release_names(project, names).await;
-        released.map_err(|error| Refusal::unavailable(error.to_string()))
+        released.map_err(|error| Refusal::unavailable(error.to_string()))?;
+        self.ghosts_looked_for().insert(project.clone());
+        Ok(())
+    }
+
+    fn ghosts_looked_for(&self) -> MutexGuard<'_, HashSet<ProjectId>> {
+        self.services.ghosts_looked_for.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// With the last name go the project's trusts, and its passwords.

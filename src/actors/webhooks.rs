@@ -56,7 +56,7 @@ impl Engine {
             return refused(&format!("has more than {URL_MAX_BYTES} bytes"));
         }
         let Ok(parsed) = Url::parse(url) else {
-            return refused("is whole, such as https://example.com/events");
+            return refused("has to be a whole one, such as https://example.com/events");
         };
         if !self.services.poster.may_go_to(&parsed) {
             return refused("leads to where no call may go");

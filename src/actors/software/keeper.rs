@@ -13,6 +13,7 @@ use super::{Config, ConfigCommand, DeploymentCommand, DeploymentState};
 use crate::actors::services::Services;
 use crate::actors::shell::{Aggregate, fold};
 use crate::actors::tallies::Counted;
+use crate::actors::turns::to_the_end;
 use crate::clock::Moment;
 use crate::events::log::{LogError, StreamSlice};
 use crate::events::seal::Seals;
@@ -123,14 +124,14 @@ impl SoftwareKeeper {
         }
         self.services.tallies.take(project, kind, limit)?;
         let (services, project) = (Arc::clone(&self.services), project.clone());
-        let made = actix::spawn(async move {
+        to_the_end(async move {
             let made = make.await;
             if made.is_err() {
                 services.tallies.give_back(&project, kind);
             }
             made
-        });
-        made.await.unwrap_or_else(|error| Err(Refusal::unavailable(error.to_string())))
+        })
+        .await
     }
 
     pub(super) fn limit(&self, kind: Counted) -> Option<usize> {

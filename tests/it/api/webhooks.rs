@@ -48,7 +48,10 @@ async fn what_leads_nowhere_or_asks_for_too_much_is_refused() {
         assert_eq!(made(&app, json!({ "url": url })).await.status, 400, "{url}");
     }
     let refused = made(&app, json!({ "url": "nope" })).await.json()["error"]["message"].clone();
-    assert_eq!(refused, "The url of a webhook is whole, such as https://example.com/events.");
+    assert_eq!(
+        refused,
+        "The url of a webhook has to be a whole one, such as https://example.com/events."
+    );
     let long = |bytes: usize| format!("{URL}{}", "x".repeat(bytes - URL.len()));
     assert_eq!(made(&app, json!({ "url": long(2_049) })).await.status, 400);
     for body in [
