@@ -233,13 +233,23 @@ impl Params {
     /// Reads the query of a request.
     pub(super) fn of(request: &HttpRequest) -> Self {
         let pairs = url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned();
-        let declared = [Declared::of(request), &[AT]].concat();
-        Self::declared(pairs, &declared)
+        let declared = Declared::of(request);
+        Self::declared(pairs, || declared.iter().chain([&AT]))
     }
 
-    fn declared(pairs: impl IntoIterator<Item = (String, String)>, declared: &[Param]) -> Self {
+    /// Whether a request is asked of another moment.
+    pub(super) fn names_moment(request: &HttpRequest) -> bool {
+        url::form_urlencoded::parse(request.query_string().as_bytes())
+            .find(|(name, _)| name == AT.name)
+            .is_some_and(|(_, value)| !value.is_empty())
+    }
+
+    fn declared<'a, I: Iterator<Item = &'a Param>>(
+        pairs: impl IntoIterator<Item = (String, String)>,
+        declared: impl Fn() -> I,
+    ) -> Self {
         let given = pairs.into_iter().map(|(name, value)| {
-            let param = declared.iter().find(|param| param.name == name);
+            let param = declared().find(|param| param.name == name);
             Given { name, value, kind: param.map(|param| param.kind) }
         });
         Self(given.collect())
@@ -263,7 +273,7 @@ impl Params {
                 value => pairs.push(text(name, value)?),
             }
         }
-        Ok(Self::declared(pairs, declared))
+        Ok(Self::declared(pairs, || declared.iter()))
     }
 
     /// The names of those that are not read.
@@ -392,7 +402,8 @@ mod tests {
     fn a_parameter_is_read_where_it_is_declared_and_as_it_is() {
         let given = [("a", "1"), ("b", "2"), ("c", "3"), ("b", "4")];
         let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let params = Params::declared(given, &[query::number("a"), query::texts("b")]);
+        let declared = [query::number("a"), query::texts("b")];
+        let params = Params::declared(given, || declared.iter());
         assert_eq!(params.number("a"), Ok(Some(1)));
         assert_eq!((params.one("a"), params.one("b"), params.one("c")), (None, None, None));
         assert_eq!(params.all("b"), ["2", "4"]);

@@ -353,8 +353,8 @@ async fn refuse_unread(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let (at, plan) = (Params::of(request.request()), request.headers().contains_key(PLAN));
-    let refusal = if at.one(AT.name).is_some() && !takes_past(past, &request) {
+    let plan = request.headers().contains_key(PLAN);
+    let refusal = if Params::names_moment(request.request()) && !takes_past(past, &request) {
         let text = "'at' is for reading what has been: this knows nothing of another moment.";
         Fault::bad_request(text.to_owned())
     } else if plan && !takes_plan(past, &path, &request) {

@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 pub(super) use percent::quoted;
-use serde_json::{Value, json};
+use serde::Serialize;
 use uuid::Uuid;
 
 pub(super) use super::front::root;
@@ -47,9 +47,16 @@ impl Links {
     }
 }
 
-/// A link as Heat writes it.
-pub(super) fn link(href: &str, rel: &str) -> Value {
-    json!({ "href": href, "rel": rel })
+/// What an answer names elsewhere.
+#[derive(Serialize)]
+pub(super) struct Link {
+    pub(super) href: String,
+    pub(super) rel: &'static str,
+}
+
+/// A link, and what stands behind it.
+pub(super) fn link(href: impl Into<String>, rel: &'static str) -> Link {
+    Link { href: href.into(), rel }
 }
 
 mod percent {

@@ -106,7 +106,7 @@ fn list(links: &Links, params: &Params, stack: &StackRow, events: &[EventRow]) -
         let mut view = summary(links, &href, event);
         // By this link a client knows that it need not walk the nested stacks itself.
         if with_root && let Some(links) = view["links"].as_array_mut() {
-            links.push(link(&root, "root_stack"));
+            links.push(json!(link(&root, "root_stack")));
         }
         view
     });

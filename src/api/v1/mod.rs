@@ -14,7 +14,7 @@ pub(super) mod templates;
 pub(super) mod webhooks;
 
 use actix_web::{HttpResponse, web};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -215,7 +215,7 @@ fn answer_nothing() -> HttpResponse {
 
 /// A time as the API writes it.
 pub(super) fn time(at: DateTime<Utc>) -> String {
-    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 pub(super) type State = web::Data<ApiState>;

@@ -17,7 +17,7 @@ use crate::api::error::Fault;
 use crate::api::past::state_at;
 use crate::api::query::{self, Param, texts};
 use crate::api::request::{Body, Params, boolean};
-use crate::api::url::Links;
+use crate::api::url::{Link, Links, link};
 use crate::model::sizes::RESOURCE_REASON;
 use crate::model::{JsonMap, ResourceName};
 use crate::projections::{ResourceRow, StackRow};
@@ -327,12 +327,6 @@ struct Summary {
     detail: JsonMap,
 }
 
-#[derive(Serialize)]
-struct Link {
-    href: String,
-    rel: &'static str,
-}
-
 impl Summary {
     fn of(
         links: &Links,
@@ -343,9 +337,9 @@ impl Summary {
     ) -> Self {
         let href = links.stack(stack);
         let own = links.resource(&href, resource.name.as_str());
-        let mut links_of = vec![Link { href: own, rel: "self" }, Link { href, rel: "stack" }];
+        let mut links_of = vec![link(own, "self"), link(href, "stack")];
         if let Some(child) = child_of(&resource, children) {
-            links_of.push(Link { href: links.stack(child), rel: "nested" });
+            links_of.push(link(links.stack(child), "nested"));
         }
         Self {
             logical_resource_id: resource.name.clone(),

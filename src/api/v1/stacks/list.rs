@@ -1,16 +1,16 @@
 //! `GET …/stacks`: filtering, sorting and paging; `GET …/stacks/detail`.
 
 use actix_web::{HttpRequest, HttpResponse};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
-use super::view;
+use super::view::Listed;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::position_at;
 use crate::api::query::{Param, SORT_DIR, boolean, number, text, texts};
 use crate::api::request::Params;
-use crate::api::url::{Links, link, root};
+use crate::api::url::{Link, Links, link, root};
 use crate::api::v1::{Answer, State, answer};
 use crate::model::StackId;
 use crate::projections::{StackField, StackQuery, StackRow, StackSort, TagFilter};
@@ -95,9 +95,8 @@ pub(in crate::api) async fn detail(
     let query = StackQuery { project: context.visible_project(), at, ..StackQuery::default() };
     let links = Links::of(request);
     let stacks = state.views.stacks(query).await?;
-    let stacks: Vec<Value> =
-        stacks.iter().map(|stack| view::listed(&links, stack, false)).collect();
-    answer(&json!({ "stacks": stacks }))
+    let stacks = stacks.iter().map(|stack| Listed::of(&links, stack, false)).collect();
+    answer(&Page { stacks, links: None, count: None })
 }
 
 fn query(state: &ApiState, context: &Context, params: &Params) -> Result<StackQuery, Fault> {
@@ -186,18 +185,22 @@ fn page(
     count: Option<u64>,
 ) -> Result<HttpResponse, Fault> {
     let links = Links::of(request);
-    let views = stacks.iter().map(|stack| view::listed(&links, stack, with_project));
-    let mut body = Map::new();
-    body.insert("stacks".into(), views.collect::<Vec<_>>().into());
     let is_full = limit.is_some_and(|limit| limit > 0 && limit == stacks.len() as u64);
-    if let (true, Some(last)) = (is_full, stacks.last()) {
-        let href = next_page(request, params, &last.id.to_string());
-        body.insert("links".into(), json!([link(&href, "next")]));
-    }
-    if let Some(count) = count {
-        body.insert("count".into(), count.into());
-    }
-    answer(&body)
+    let last = stacks.last().filter(|_| is_full);
+    answer(&Page {
+        stacks: stacks.iter().map(|stack| Listed::of(&links, stack, with_project)).collect(),
+        links: last.map(|last| [link(next_page(request, params, &last.id.to_string()), "next")]),
+        count,
+    })
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    stacks: Vec<Listed<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<[Link; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
 }
 
 /// The same query, from the last stack of this page on.

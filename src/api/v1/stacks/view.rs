@@ -1,31 +1,55 @@
 //! A stack's wire shapes.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::api::url::{Links, link};
+use crate::api::url::{Link, Links, link};
 use crate::api::v1::time;
-use crate::model::{JsonMap, StackSettings};
+use crate::model::{JsonMap, ProjectId, StackId, StackSettings};
 use crate::projections::{StackRow, StackShown};
 
 /// What Heat says of a template that says nothing of itself.
 const NO_DESCRIPTION: &str = "No description";
 
 /// A stack as lists show it: without its template, so without a description.
-pub(super) fn listed(links: &Links, stack: &StackRow, with_project: bool) -> Value {
-    let mut view = Map::new();
-    view.insert("id".into(), stack.id.to_string().into());
-    view.insert("links".into(), json!([link(&links.stack(stack), "self")]));
-    if with_project {
-        view.insert("project".into(), stack.project_id.as_str().into());
+#[derive(Serialize)]
+pub(super) struct Listed<'a> {
+    id: StackId,
+    links: [Link; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a ProjectId>,
+    stack_name: &'a str,
+    description: &'static str,
+    stack_status: String,
+    stack_status_reason: &'a str,
+    creation_time: String,
+    updated_time: Option<String>,
+    deletion_time: Option<String>,
+    stack_owner: &'a str,
+    parent: Option<StackId>,
+    stack_user_project_id: Option<&'a ProjectId>,
+    tags: Option<&'a [String]>,
+}
+
+impl<'a> Listed<'a> {
+    pub(super) fn of(links: &Links, stack: &'a StackRow, with_project: bool) -> Self {
+        Self {
+            id: stack.id,
+            links: [link(links.stack(stack), "self")],
+            project: with_project.then_some(&stack.project_id),
+            stack_name: stack.name.as_str(),
+            description: "",
+            stack_status: state(stack),
+            stack_status_reason: &stack.reason,
+            creation_time: time(stack.created_at),
+            updated_time: stack.updated_at.map(time),
+            deletion_time: stack.deleted_at.map(time),
+            stack_owner: &stack.owner,
+            parent: stack.within.as_ref().map(|within| within.parent),
+            stack_user_project_id: stack.user_project.as_ref(),
+            tags: Some(stack.settings.tags.as_slice()).filter(|tags| !tags.is_empty()),
+        }
     }
-    view.insert("stack_name".into(), stack.name.as_str().into());
-    view.insert("description".into(), "".into());
-    add_state(&mut view, stack);
-    add_times(&mut view, stack);
-    add_owner(&mut view, stack);
-    let tags = Some(&stack.settings.tags).filter(|tags| !tags.is_empty());
-    view.insert("tags".into(), json!(tags));
-    Value::Object(view)
 }
 
 /// A stack as it is shown alone. `outputs` are there unless the stack is deleted or they are not
@@ -34,7 +58,7 @@ pub(super) fn shown(links: &Links, shown: &StackShown, outputs: Option<Vec<Value
     let stack = &shown.stack;
     let mut view = Map::new();
     view.insert("id".into(), stack.id.to_string().into());
-    view.insert("links".into(), json!([link(&links.stack(stack), "self")]));
+    view.insert("links".into(), json!([link(links.stack(stack), "self")]));
     view.insert("stack_name".into(), stack.name.as_str().into());
     let description = shown.revision.as_ref().map_or("", |revision| &revision.description);
     let parameters =
@@ -67,8 +91,12 @@ pub(super) fn add_settings(view: &mut JsonMap, settings: &StackSettings) {
 }
 
 fn add_state(view: &mut JsonMap, stack: &StackRow) {
-    view.insert("stack_status".into(), format!("{}_{}", stack.action, stack.status).into());
+    view.insert("stack_status".into(), state(stack).into());
     view.insert("stack_status_reason".into(), stack.reason.as_str().into());
+}
+
+fn state(stack: &StackRow) -> String {
+    format!("{}_{}", stack.action, stack.status)
 }
 
 fn add_times(view: &mut JsonMap, stack: &StackRow) {
