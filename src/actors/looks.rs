@@ -3,13 +3,16 @@
 use std::future::ready;
 
 use actix::prelude::*;
+use serde_json::Value;
 
+use super::asks::StackHead;
 use super::look::{Look, LookOnce};
 use super::resource::Resource;
 use super::shell::{Inhabit, Shell};
 use super::stack::Stack;
 use super::stack_actor::child_of_others;
 use crate::model::{JsonMap, ResourceName};
+use crate::resource_types::stack_user;
 
 /// Looks at the incarnation that counts for a name.
 pub(super) struct LookAt<T> {
@@ -38,25 +41,45 @@ impl<T: Send + 'static> Handler<LookAt<T>> for Shell<Stack> {
     }
 }
 
-/// Asks for a resource's metadata as they are now: what the template makes of them, where that is
-/// known, with what signals have added.
-pub(super) struct MetadataNow(pub(super) ResourceName);
-
-impl Message for MetadataNow {
-    type Result = Seen<JsonMap>;
+/// Asks for all that a request for one resource needs, in one message.
+pub(super) struct AskResource {
+    pub(super) name: ResourceName,
+    /// Its metadata are wanted, too.
+    pub(super) with_metadata: bool,
 }
 
-impl Handler<MetadataNow> for Shell<Stack> {
-    type Result = ResponseFuture<Seen<JsonMap>>;
+/// What is seen of a resource.
+pub(super) struct SeenResource {
+    /// The user that it has.
+    pub(super) user: Option<Value>,
+    /// The metadata as they are now: what the template makes of them, where that is known, with what
+    /// signals have added. Empty where they are not wanted.
+    pub(super) metadata: JsonMap,
+}
 
-    fn handle(&mut self, of: MetadataNow, ctx: &mut Context<Self>) -> Self::Result {
-        self.links.is_polled = true;
-        let now = self.view().metadata_now(&of.0, &Stack::knowledge(&self.services));
-        let metadata = |resource: &Resource| match now {
-            Some(metadata) => resource.metadata_upon(metadata),
-            None => resource.metadata(),
+impl Message for AskResource {
+    type Result = (Option<StackHead>, Seen<SeenResource>);
+}
+
+impl Handler<AskResource> for Shell<Stack> {
+    type Result = ResponseFuture<(Option<StackHead>, Seen<SeenResource>)>;
+
+    fn handle(&mut self, ask: AskResource, ctx: &mut Context<Self>) -> Self::Result {
+        let AskResource { name, with_metadata } = ask;
+        self.links.is_polled |= with_metadata;
+        let head = StackHead::of(self.view());
+        let now = with_metadata
+            .then(|| self.view().metadata_now(&name, &Stack::knowledge(&self.services)));
+        let seen = move |resource: &Resource| SeenResource {
+            user: resource.data.get(stack_user::USER).cloned(),
+            metadata: match now {
+                None => JsonMap::new(),
+                Some(Some(metadata)) => resource.metadata_upon(metadata),
+                Some(None) => resource.metadata(),
+            },
         };
-        look(self, &of.0, Box::new(metadata), ctx)
+        let seen = look(self, &name, Box::new(seen), ctx);
+        Box::pin(async move { (head, seen.await) })
     }
 }
 

@@ -1,20 +1,17 @@
 //! Single resources as the engine is asked about them: a mark, a signal, a hook cleared, metadata,
 //! attributes.
 
-use actix::prelude::*;
-use futures::future::join;
 use serde_json::Value;
 
 use super::asks::{Accepted, RequestContext, StackHead};
 use super::engine::{Engine, matched};
 use super::executor;
 use super::look::PassOn;
-use super::looks::{LookAt, MetadataNow, Seen};
+use super::looks::{AskResource, LookAt, Seen, SeenResource};
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
-use super::shell::{Inhabit, Receipt, Shell};
-use super::stack::Stack;
+use super::shell::{Inhabit, Receipt};
 use super::stack_actor::SignalsObservedBy;
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint::{self, mask_repeated};
@@ -117,15 +114,27 @@ impl Engine {
         stack: StackId,
         name: &ResourceName,
     ) -> Result<JsonMap, Refusal> {
-        let (allowed, metadata) =
-            join(self.guarded(who, stack, name), self.metadata_now(stack, name)).await;
-        allowed?;
-        metadata
+        let (head, seen) = self.head_and_resource(stack, name, true).await?;
+        self.guard(who, stack, name, head, seen.as_ref()).await?;
+        seen.map(|seen| seen.metadata).ok_or_else(|| Refusal::not_found("Resource", name))
     }
 
-    async fn metadata_now(&self, stack: StackId, name: &ResourceName) -> Result<JsonMap, Refusal> {
-        let seen = self.seen(stack, || MetadataNow(name.clone())).await?;
-        seen.ok_or_else(|| Refusal::not_found("Resource", name))
+    /// The head of a stack and what is seen of a resource; nothing of what is not there.
+    pub(super) async fn head_and_resource(
+        &self,
+        stack: StackId,
+        name: &ResourceName,
+        with_metadata: bool,
+    ) -> Result<(Option<StackHead>, Option<SeenResource>), Refusal> {
+        let ask = || AskResource { name: name.clone(), with_metadata };
+        for _ in 0..SENDS_MAX {
+            match self.ask_of(stack, ask).await? {
+                (head, Seen::As(seen)) => return Ok((head, Some(seen))),
+                (head, Seen::Missing) => return Ok((head, None)),
+                (_, Seen::Gone) => {}
+            }
+        }
+        Err(Self::silent())
     }
 
     /// Tells the agent of a server what it is to know, where that looks for it at a place that is
@@ -151,7 +160,9 @@ impl Engine {
         let Some((_, subject)) = found.filter(|(_, subject)| agent::is_placed(subject)) else {
             return Ok(true);
         };
-        let mut metadata = self.metadata_now(stack, name).await?;
+        let (_, seen) = self.head_and_resource(stack, name, true).await?;
+        let missing = || Refusal::not_found("Resource", name);
+        let mut metadata = seen.ok_or_else(missing)?.metadata;
         metadata.insert("deployments".to_owned(), deployments.into());
         let session = self.session_of(&summary.project_id, &summary.trustor).await?;
         let publish = |cloud: &Asks<'_>| agent::publish(cloud, &subject, &metadata);
@@ -181,24 +192,12 @@ impl Engine {
         name: &ResourceName,
         look: impl Fn(&Resource) -> T + Clone + Send + 'static,
     ) -> Result<Option<T>, Refusal> {
-        self.seen(stack, || LookAt { name: name.clone(), look: Box::new(look.clone()) }).await
-    }
-
-    /// What a stack answers to a look; one whose resource went to rest meanwhile is made again.
-    async fn seen<T, M>(
-        &self,
-        stack: StackId,
-        message: impl Fn() -> M,
-    ) -> Result<Option<T>, Refusal>
-    where
-        T: Send + 'static,
-        M: Message<Result = Seen<T>> + Send + 'static,
-        Shell<Stack>: Handler<M>,
-    {
+        let at = || LookAt { name: name.clone(), look: Box::new(look.clone()) };
         for _ in 0..SENDS_MAX {
-            match self.ask_of(stack, &message).await? {
+            match self.ask_of(stack, at).await? {
                 Seen::As(seen) => return Ok(Some(seen)),
                 Seen::Missing => return Ok(None),
+                // It is looked for again.
                 Seen::Gone => {}
             }
         }

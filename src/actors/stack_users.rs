@@ -1,12 +1,12 @@
 //! What a user may reach whom a stack has made for one of its resources: that resource, and others
 //! of the stack only where the resource's type and the policies that it names let him.
 
-use futures::future::join;
 use serde_json::Value;
 
 use super::asks::{RequestContext, StackHead};
 use super::engine::Engine;
 use super::look::ResourceOfUser;
+use super::looks::SeenResource;
 use super::resource::Resource;
 use super::shell::Inhabit;
 use crate::model::taint::plain;
@@ -42,18 +42,29 @@ impl Engine {
         stack: StackId,
         name: &ResourceName,
     ) -> Result<StackHead, Refusal> {
-        let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
-        // Asked at once: each answer for itself costs a change of threads more.
-        let (head, user) = join(self.head(who, stack), self.look_for(stack, name, user)).await;
-        let head = head?;
+        let (head, seen) = self.head_and_resource(stack, name, false).await?;
+        self.guard(who, stack, name, head, seen.as_ref()).await
+    }
+
+    /// The same of what was seen already.
+    pub(super) async fn guard(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        name: &ResourceName,
+        head: Option<StackHead>,
+        seen: Option<&SeenResource>,
+    ) -> Result<StackHead, Refusal> {
+        let head = head.ok_or_else(|| Refusal::not_found("Stack", stack))?;
+        self.may_see(who, &head)?;
         let caller = &who.caller;
         // Whatever his roles: who comes with the project of the stack's users is one of them.
         let is_theirs = head.user_project.as_ref() == Some(&caller.project_id);
         if !is_theirs && !self.is_stack_user(caller) {
             return Ok(head);
         }
-        if let Some(user) = user? {
-            let user = user.map(plain);
+        if let Some(seen) = seen {
+            let user = seen.user.clone().map(plain);
             if user.is_some_and(|user| user == *caller.user_id)
                 || self.is_admitted(head.id, &caller.user_id, name).await?
             {

@@ -174,6 +174,13 @@ pub struct Signals {
     pub queue: Option<Queue>,
 }
 
+impl Signals {
+    /// Whether each signal is told of: nobody tells of what is put to an object or posted to a queue.
+    pub fn are_told(&self) -> bool {
+        self.object.is_none() && self.queue.is_none()
+    }
+}
+
 /// A queue in Zaqar, and the stack's user to whose project it belongs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {

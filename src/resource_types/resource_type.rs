@@ -11,7 +11,8 @@ use super::declared::{Beating, Declared};
 use super::failure::Failure;
 use super::groups::Adjustment;
 use super::job::{
-    Beat, Change, LocalOutcome, SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
+    Beat, Change, LocalOutcome, ObservedSignals, SignalOutcome, Signaled, Signals, Subject,
+    UpdateKind, Work,
 };
 use crate::clock::Moment;
 use crate::events::resource::Step;
@@ -221,6 +222,17 @@ pub trait ResourceType: Send + Sync + 'static {
 
     /// Whether the type waits for signals to other resources, and so is told of them.
     fn observes_signals(&self) -> bool {
+        false
+    }
+
+    /// Whether a look at these signals would say no more than that the wait goes on. Whoever does
+    /// not know says no, and looks.
+    fn waits_on(
+        &self,
+        _declared: &Declared,
+        _properties: &JsonMap,
+        _observed_signals: &[ObservedSignals],
+    ) -> bool {
         false
     }
 

@@ -82,7 +82,7 @@ impl Resource {
     ) -> Option<(Arc<Declared>, Subject)> {
         let definition = self.definition.as_ref().or(self.target.as_deref())?;
         let driver = knowledge.registry.driver(&definition.driver_type)?;
-        let observed_signals = observed_signals.iter().map(without_marks).collect();
+        let observed_signals = without_marks(observed_signals);
         Some((driver, Subject { observed_signals, ..self.subject(definition, knowledge) }))
     }
 
@@ -109,13 +109,18 @@ impl Decider<'_> {
 
     /// What a driver is told, with the properties of the given definition.
     pub(super) fn subject(&self, definition: &Definition) -> Subject {
-        let observed_signals = self.working.observed_signals.iter().map(without_marks).collect();
+        let observed_signals = without_marks(&self.working.observed_signals);
         Subject { observed_signals, ..self.state.subject(definition, self.knowledge) }
     }
 }
 
 /// What signals brought keeps its marks: it is read once it is enough.
-fn without_marks(observed_signals: &ObservedSignals) -> ObservedSignals {
-    let reference = plain(observed_signals.reference.clone());
-    ObservedSignals { reference, ..observed_signals.clone() }
+pub(in crate::actors::resource) fn without_marks(
+    observed_signals: &[ObservedSignals],
+) -> Vec<ObservedSignals> {
+    let unmarked = observed_signals.iter().map(|observed| {
+        let reference = plain(observed.reference.clone());
+        ObservedSignals { reference, ..observed.clone() }
+    });
+    unmarked.collect()
 }

@@ -135,7 +135,7 @@ impl StackView<'_> {
     /// its own time for each resource.
     pub fn metadata_now(self, name: &ResourceName, knowledge: &Knowledge) -> Option<JsonMap> {
         let known = self.known().filter(|_| self.status == Status::Complete)?;
-        let resolved = known.definition.resolve(name, &Values::of(self, knowledge));
-        resolved.ok().map(|resolved| plain_map(resolved.metadata))
+        let values = Values::of(self, knowledge);
+        known.definition.resolve_metadata(name, &values).map(plain_map)
     }
 }

@@ -48,7 +48,9 @@ pub use translation::Translation;
 use self::nesting::Nesting;
 use super::child::Nested;
 use super::groups::Adjustment;
-use super::job::{Attempt, Beat, Change, LocalOutcome, Reality, Subject, UpdateKind, Work};
+use super::job::{
+    Attempt, Beat, Change, LocalOutcome, ObservedSignals, Reality, Subject, UpdateKind, Work,
+};
 use super::resource_type::{At, Plain, ResourceType};
 use super::rules;
 use super::schema::{PropertySchema, filled};
@@ -280,6 +282,11 @@ impl Declared {
 
     pub fn unmade(&self, subject: &Subject) -> JsonMap {
         self.program.unmade(self, subject)
+    }
+
+    /// Whether a look at signals to others would say no more than that the wait goes on.
+    pub fn waits_on(&self, properties: &JsonMap, observed_signals: &[ObservedSignals]) -> bool {
+        self.program.waits_on(self, properties, observed_signals)
     }
 
     pub fn reference(&self, subject: &Subject) -> Value {

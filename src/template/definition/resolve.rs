@@ -36,6 +36,19 @@ impl StackDefinition {
         })
     }
 
+    /// A resource's metadata alone; `None` where they do not resolve.
+    pub fn resolve_metadata(
+        &self,
+        name: &ResourceName,
+        values: &dyn ResourceValues,
+    ) -> Option<JsonMap> {
+        let definition = self.definitions.get(name.as_str())?;
+        let scope = self.scope_with(values, &AnyType);
+        let metadata = resolved_map(&definition.metadata, "metadata", &scope).ok()?;
+        METADATA.check_json(&metadata).ok()?;
+        Some(metadata)
+    }
+
     fn resolved(
         &self,
         definition: &resources::Definition,

@@ -6,7 +6,9 @@ use std::time::Duration;
 use crate::actors::resource::command::ResourceEffect;
 use crate::actors::resource::phase::Call;
 use crate::actors::resource::state::{Decider, Resource};
+use crate::actors::resource::subject::without_marks;
 use crate::actors::shell::Decision;
+use crate::model::taint::plain_map;
 use crate::model::{Action, Status};
 use crate::resource_types::{Attempt, ObservedSignals};
 
@@ -23,7 +25,9 @@ impl Decider<'_> {
         if self.in_progress() {
             // A beat that is out took what was known before it: the pause after it is cut short.
             return match self.call() {
-                Some(Call::Due(step)) if !step.mutates => self.proceed(Attempt::First),
+                Some(Call::Due(step)) if !step.mutates && !self.waits_on() => {
+                    self.proceed(Attempt::First)
+                }
                 _ => Decision::nothing(),
             };
         }
@@ -48,6 +52,14 @@ impl Decider<'_> {
             wanted: definition.attributes,
             trustor: self.signals_for.clone(),
         })
+    }
+
+    /// Whether what is observed now lets the wait go on as it does.
+    fn waits_on(&self) -> bool {
+        let Some(definition) = self.working_definition() else { return false };
+        let properties = plain_map(definition.properties.clone());
+        let observed = without_marks(&self.working.observed_signals);
+        self.driver(&definition).is_ok_and(|driver| driver.waits_on(&properties, &observed))
     }
 
     /// Whether the look of this number is one of those, or the pause after it.

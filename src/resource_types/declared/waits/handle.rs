@@ -31,12 +31,12 @@ impl Waiting {
     /// The handle among the stack's other resources, and its signals.
     pub(super) fn signals<'a>(
         &self,
-        subject: &'a Subject,
+        observed_signals: &'a [ObservedSignals],
         wanted: &Wanted,
     ) -> Result<&'a Signals, Failure> {
         let named =
             |observed_signals: &&ObservedSignals| observed_signals.reference == wanted.handle;
-        let found = subject.observed_signals.iter().find(named);
+        let found = observed_signals.iter().find(named);
         if let Some(signals) = found.and_then(|observed_signals| observed_signals.signals.as_ref())
         {
             return Ok(signals);
@@ -52,10 +52,8 @@ impl Waiting {
     pub(super) fn heard_data(&self, subject: &Subject, wanted: &Wanted) -> Value {
         // The handle may be gone, or not be heard of yet, or its signals be put somewhere: then what
         // was known at the end counts.
-        match self.signals(subject, wanted) {
-            Ok(signals) if signals.object.is_none() && signals.queue.is_none() => {
-                data(signals, wanted)
-            }
+        match self.signals(&subject.observed_signals, wanted) {
+            Ok(signals) if signals.are_told() => data(signals, wanted),
             Ok(_) | Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
         }
     }
@@ -68,7 +66,7 @@ impl Waiting {
         wait: &Wait,
     ) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
-        let Ok(signals) = self.signals(subject, wanted) else {
+        let Ok(signals) = self.signals(&subject.observed_signals, wanted) else {
             // The handle may be on its way to another one.
             return match wait.remaining(cloud.now() - HEARING_GRACE) {
                 Some(after) => Ok(Beat::Wait { after: Some(after) }),
@@ -85,8 +83,7 @@ impl Waiting {
         if !verdict(&signals, wanted)? {
             let after = wait.remaining(cloud.now()).ok_or_else(|| timed_out(&signals, wanted))?;
             // Nobody tells of what is put or posted.
-            let is_told = signals.object.is_none() && signals.queue.is_none();
-            let after = is_told.then_some(after);
+            let after = signals.are_told().then_some(after);
             return Ok(Beat::Wait { after });
         }
         let data = BTreeMap::from([("data".to_owned(), data(&signals, wanted))]);
@@ -95,7 +92,7 @@ impl Waiting {
 }
 
 /// Whether the signals are enough; an error where one says failure.
-fn verdict(signals: &Signals, wanted: &Wanted) -> Result<bool, Failure> {
+pub(super) fn verdict(signals: &Signals, wanted: &Wanted) -> Result<bool, Failure> {
     if signals.entries.has_failure() {
         let reasons = reasons(signals, "FAILURE").join(";");
         return Err(Failure::SignaledFailure { to: Waiter::WaitCondition, reasons });

@@ -16,10 +16,12 @@ use super::{Beating, Declared, PlainStage, done};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::failure::{Failure, Waiter};
-use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::job::{Beat, Learned, ObservedSignals, Subject, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::Stages;
 use crate::resource_types::types::heat::wait::Wait;
+
+use handle::verdict;
 
 /// What is waited for.
 #[derive(Clone, Debug, Deserialize)]
@@ -65,8 +67,8 @@ struct Wanted {
 }
 
 impl Waiting {
-    fn wanted(&self, declared: &Declared, subject: &Subject) -> Wanted {
-        let properties = declared.properties(&subject.properties);
+    fn wanted(&self, declared: &Declared, properties: &JsonMap) -> Wanted {
+        let properties = declared.properties(properties);
         let number = |name: &String| properties.get(name).and_then(Value::as_f64).unwrap_or(1.0);
         Wanted {
             handle: properties.get(&self.0.handle).cloned().unwrap_or_default(),
@@ -101,10 +103,10 @@ impl ResourceType for Waiting {
         if PlainStage::of(step) == Some(PlainStage::Done) {
             return Ok(done());
         }
-        let wanted = self.wanted(declared, subject);
+        let wanted = self.wanted(declared, &subject.properties);
         let Some(wait) = Wait::of(step) else {
             match self.0.by {
-                By::Handle => drop(self.signals(subject, &wanted)?),
+                By::Handle => drop(self.signals(&subject.observed_signals, &wanted)?),
                 By::Object => drop(object::named(&wanted, subject)?),
             }
             let next = Wait::begin(cloud.now(), Some(wanted.timeout));
@@ -120,9 +122,20 @@ impl ResourceType for Waiting {
         self.0.by == By::Handle
     }
 
+    fn waits_on(
+        &self,
+        declared: &Declared,
+        properties: &JsonMap,
+        observed_signals: &[ObservedSignals],
+    ) -> bool {
+        let wanted = self.wanted(declared, properties);
+        let signals = self.signals(observed_signals, &wanted).ok().filter(|it| it.are_told());
+        signals.is_some_and(|signals| matches!(verdict(signals, &wanted), Ok(false)))
+    }
+
     fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
         let At { declared, cloud, subject } = at;
-        let wanted = self.wanted(declared, subject);
+        let wanted = self.wanted(declared, &subject.properties);
         let data = match self.0.by {
             By::Handle => self.heard_data(subject, &wanted),
             By::Object => object::data(cloud, subject, &wanted)?,
@@ -132,7 +145,10 @@ impl ResourceType for Waiting {
 
     fn unmade(&self, declared: &Declared, subject: &Subject) -> JsonMap {
         match self.0.by {
-            By::Handle => self.shown(self.heard_data(subject, &self.wanted(declared, subject))),
+            By::Handle => {
+                let wanted = self.wanted(declared, &subject.properties);
+                self.shown(self.heard_data(subject, &wanted))
+            }
             By::Object => JsonMap::new(),
         }
     }
