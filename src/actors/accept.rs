@@ -292,6 +292,10 @@ impl Engine {
         known: Arc<Known>,
         settings: StackSettings,
     ) -> Result<Revise, Refusal> {
+        // Templates would only wait in memory.
+        if !self.services.log.is_writable() {
+            return Err(Refusal::unavailable("The event log cannot be written at present."));
+        }
         let scope = StreamId::stack(id);
         let sealing = self.services.sealing(scope.as_str());
         let put = |blob: &[u8]| self.services.log.put_blob(blob);

@@ -5,8 +5,6 @@
 //! stack's stream has the revision that came of it, with the same claim. A claim without such a
 //! revision is a request that was not carried out yet; it is as soon as it comes again.
 
-use std::sync::Arc;
-
 use actix::prelude::*;
 
 use super::asks::{Accepted, RequestContext};
@@ -14,7 +12,7 @@ use super::engine::Engine;
 use super::project::{Project, ProjectCommand};
 use super::shell::Shell;
 use super::stack::Stack;
-use crate::events::log::{LogError, aside};
+use crate::events::log::{LogError, looked_aside};
 use crate::events::project::KeyClaimed;
 use crate::events::stack::Claim;
 use crate::events::{Position, StreamId};
@@ -82,10 +80,9 @@ impl Engine {
     ) -> Result<Option<Accepted>, Refusal> {
         let Some(claimed) = claimed else { return Ok(None) };
         let (stack, command) = (claimed.stack_id, claimed.command);
-        let (log, scope) = (Arc::clone(&self.services.log), StreamId::stack(stack));
-        let key = aside(async move { log.find_key(scope.as_str()) }).await;
-        if matches!(key, Some(Err(LogError::KeyDestroyed(_)))) && self.stand(stack).await?.is_none()
-        {
+        let scope = StreamId::stack(stack);
+        let key = looked_aside(&self.services.log, move |log| log.find_key(scope.as_str())).await;
+        if matches!(key, Err(LogError::KeyDestroyed(_))) && self.stand(stack).await?.is_none() {
             return Ok(Some(Accepted { stack, name: StackName::from(""), position: Position(0) }));
         }
         let accepted = self.ask_of(stack, || AcceptedBy(command)).await?;

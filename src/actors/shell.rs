@@ -18,8 +18,8 @@ use tracing::{debug, error};
 use super::measures::Measures;
 use crate::clock::{Clock, Moment};
 use crate::events::log::{EventLog, Head, LogError};
-use crate::events::seal::Seals;
-use crate::events::vault::Vault;
+use crate::events::seal::{SealError, Seals};
+use crate::events::vault::{Vault, VaultError};
 use crate::events::{Cause, Event, Meta, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::Counted;
 use crate::model::{CommandId, Refusal};
@@ -362,6 +362,12 @@ impl<A: Inhabit> Shell<A> {
         let head = self.head.unwrap_or_default();
         let encoded = match self.seals.seal_all(&events, head, now, &meta) {
             Ok(encoded) => encoded,
+            // Others' keys are gone for good: this one was out of reach.
+            Err(SealError::Vault(VaultError::Log(error)))
+                if !matches!(error, LogError::KeyDestroyed(_)) =>
+            {
+                return Box::pin(actix::fut::ready(Err(self.lost(&error, ctx))));
+            }
             Err(error) => {
                 error!(stream = %self.stream, %error, "an event cannot be kept");
                 return Box::pin(actix::fut::ready(Err(Refusal::unavailable("internal error"))));
@@ -382,13 +388,15 @@ impl<A: Inhabit> Shell<A> {
                 }
                 shell.go_on(effects, then, refusal, meta, ctx)
             }
-            Err(error) => {
-                debug!(stream = %shell.stream, %error, "append refused");
-                A::broken(shell, &error, ctx);
-                let refusal = Refusal::unavailable("The event log cannot be written at present.");
-                Box::pin(actix::fut::ready(Err(refusal)))
-            }
+            Err(error) => Box::pin(actix::fut::ready(Err(shell.lost(&error, ctx)))),
         }))
+    }
+
+    /// What was decided is not on record: the actor is read back.
+    fn lost(&mut self, error: &LogError, ctx: &mut Context<Self>) -> Refusal {
+        debug!(stream = %self.stream, %error, "append refused");
+        A::broken(self, error, ctx);
+        Refusal::unavailable("The event log cannot be written at present.")
     }
 
     fn go_on(

@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::project::{Project, ProjectCommand};
 use super::project_actor::Names;
 use super::shell::fold;
-use crate::events::log::LogError;
+use crate::events::log::{EventLog, LogError, looked_aside};
 use crate::events::seal::Seals;
 use crate::events::{StreamId, StreamRevision};
 use crate::model::{ProjectId, Refusal, StackId, StackName};
@@ -30,14 +30,15 @@ impl Engine {
     }
 
     async fn find_unclaimed(&self) -> Result<(), LogError> {
-        let mut unclaimed = self.password_keys()?;
+        let mut unclaimed = self.password_keys().await?;
         if unclaimed.is_empty() {
             return Ok(());
         }
         let services = &self.services;
         let mut after = String::new();
         loop {
-            let page = services.log.streams("project", &after, PAGE)?;
+            let page = move |log: &dyn EventLog| log.streams("project", &after, PAGE);
+            let page = looked_aside(&services.log, page).await?;
             let Some(last) = page.last() else { break };
             after = last.as_str().to_owned();
             for stream in page {
@@ -62,15 +63,15 @@ impl Engine {
         Ok(())
     }
 
-    fn password_keys(&self) -> Result<BTreeSet<String>, LogError> {
+    async fn password_keys(&self) -> Result<BTreeSet<String>, LogError> {
         let mut found = BTreeSet::new();
         let mut after = PASSWORD_KEYS.to_owned();
         loop {
-            let page = self.services.log.keys(&after, PAGE)?;
+            let page = looked_aside(&self.services.log, move |log| log.keys(&after, PAGE)).await?;
             let own = page.into_iter().map(|(scope, _)| scope);
             let own: Vec<_> = own.take_while(|scope| scope.starts_with(PASSWORD_KEYS)).collect();
             let Some(last) = own.last() else { return Ok(found) };
-            after.clone_from(last);
+            after = last.clone();
             found.extend(own);
         }
     }

@@ -10,6 +10,7 @@ use super::ApiState;
 
 const VIEWS_STAND: &str = "The views no longer follow the log.";
 const LOG_REFUSES: &str = "The log cannot be written.";
+const TAKEN_OVER: &str = "Another process writes the log.";
 const STOPPING: &str = "The server is about to stop.";
 
 /// Each question under its path. Heat's own asks no more than `alive`: with a full disk, reads go
@@ -36,7 +37,8 @@ async fn ready(state: web::Data<ApiState>, request: HttpRequest) -> HttpResponse
 }
 
 fn reason_to_restart(state: &ApiState) -> Option<&'static str> {
-    (!state.views.is_following()).then_some(VIEWS_STAND)
+    let taken_over = state.log.is_taken_over().then_some(TAKEN_OVER);
+    taken_over.or_else(|| (!state.views.is_following()).then_some(VIEWS_STAND))
 }
 
 /// In JSON for who accepts nothing plainer; a HEAD has a status of its own.

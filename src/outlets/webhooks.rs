@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use super::measures::Measures;
 use super::place::Place;
 use super::{Broken, Outlet, OutletParts, RETRY_PAUSE, run};
-use crate::events::log::Filter;
+use crate::events::log::{EventLog, Filter, looked_aside};
 use crate::events::{RecordedEvent, StreamId, forget};
 use crate::model::WebhookId;
 use crate::projections::{TOLD_KINDS, WebhookRow, event_shown};
@@ -125,7 +125,8 @@ async fn forget_left_over(parts: &OutletParts) -> Result<(), Broken> {
     let mut places = BTreeMap::new();
     let mut after = String::new();
     loop {
-        let page = parts.log.streams("outlet", &after, PAGE_PLACES)?;
+        let page = move |log: &dyn EventLog| log.streams("outlet", &after, PAGE_PLACES);
+        let page = looked_aside(&parts.log, page).await?;
         let Some(last) = page.last() else { break };
         after = last.as_str().to_owned();
         let of_webhook = |stream: StreamId| {

@@ -494,8 +494,8 @@ impl Measured for Views {
         let position = self.position().0;
         let behind = self.inner.log.durable_position().0.saturating_sub(position);
         page.gauge("hearth_views_position", "How far the views have come.", position);
-        let help = "Durable events that the views do not have yet.";
-        page.gauge("hearth_views_lag_events", help, behind);
+        let help = "Durable events that the views do not have yet, about.";
+        page.gauge("hearth_views_lag_events", help, behind.div_ceil(self.inner.log.spacing()));
         let help = "Whether the views follow the log.";
         page.gauge("hearth_views_following", help, u8::from(self.is_following()));
     }

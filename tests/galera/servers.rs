@@ -116,7 +116,13 @@ fn servers_that_close_what_rests_are_read_only_or_not_ready_cost_nobody_an_event
             drop(told);
         }
     }
-    drop(log);
+    let small = [0, 1, 2].map(|server| {
+        let (set, undo) = ("SET GLOBAL max_allowed_packet = ", 16 << 20);
+        database.tell(server, &format!("{set}{}", 4 << 20), &format!("{set}{undo}"))
+    });
+    let refused = MariadbLog::open_read_only(&address).err().unwrap().to_string();
+    assert!(refused.contains("max_allowed_packet is less than 16 MiB"), "{refused}");
+    drop((small, log));
     assert_eq!(runtime.block_on(events(&open(&url))) as u64, head.next);
 }
 

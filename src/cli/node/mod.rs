@@ -359,7 +359,7 @@ impl Node {
 
     /// Whether there is nothing that a restart would mend.
     pub(super) fn lives(&self) -> bool {
-        self.views.is_following()
+        self.views.is_following() && !self.log.is_taken_over()
     }
 
     /// Lets requests finish, makes everything durable and stops.

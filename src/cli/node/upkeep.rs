@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::actors::Engine;
 use crate::clock::Clock;
-use crate::events::log::{Filter, LogError, OwnedLog, aside};
+use crate::events::log::{Filter, LogError, OwnedLog, aside, looked_aside};
 use crate::events::vault::Vault;
 use crate::events::{Position, RecordedEvent, StackEvent, forget};
 use crate::model::{Action, StackId, Status};
@@ -101,10 +101,8 @@ async fn destroy_keys(parts: UpkeepParts) {
 async fn destroy_left_over(parts: &UpkeepParts) {
     let mut after = String::new();
     loop {
-        let (log, from) = (parts.log.clone(), after.clone());
-        let page = aside(async move { log.keys(&from, PAGE_KEYS) }).await;
-        let stopped = || Err(LogError::Unavailable("its reader stopped".to_owned()));
-        let page = match page.unwrap_or_else(stopped) {
+        let from = after.clone();
+        let page = match looked_aside(&parts.log, move |log| log.keys(&from, PAGE_KEYS)).await {
             Ok(page) => page,
             Err(error) => {
                 tracing::warn!(%error, "keys that a crash left over stay for now");

@@ -190,6 +190,10 @@ impl<S: Store> EventLog for Embedded<S> {
         self.ledger.is_writable()
     }
 
+    fn is_taken_over(&self) -> bool {
+        self.ledger.is_taken_over()
+    }
+
     fn is_read_only(&self) -> bool {
         self.is_read_only
     }

@@ -53,6 +53,16 @@ pub async fn aside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'st
     spawn_blocking(move || runtime.block_on(work)).await.ok()
 }
 
+/// The same for a look at the log itself.
+pub async fn looked_aside<L: EventLog + ?Sized, T: Send + 'static>(
+    log: &Arc<L>,
+    look: impl FnOnce(&L) -> Result<T, LogError> + Send + 'static,
+) -> Result<T, LogError> {
+    let log = Arc::clone(log);
+    let looked = aside(async move { look(log.as_ref()) }).await;
+    looked.unwrap_or_else(|| Err(LogError::Unavailable("its reader stopped".to_owned())))
+}
+
 /// Bodies are stored in parts of this size at most, where rows have them.
 const BLOB_PART_MAX_BYTES: usize = 500 << 10;
 
@@ -168,10 +178,10 @@ pub trait EventLog: Send + Sync + 'static {
     /// A stream that was never written is empty.
     async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError>;
 
-    /// Where a stream ends, without what it has.
+    /// Where a stream ends, without what it has. One that is purged ends where it began.
     async fn head(&self, stream: &StreamId) -> Result<Head, LogError> {
         // No stream is that long.
-        Ok(self.read(stream, StreamRevision(u64::MAX >> 1)).await?.head)
+        Ok(self.read(stream, StreamRevision(u32::MAX.into())).await?.head)
     }
 
     /// Up to `limit` durable events of the whole log after a position, in order.
@@ -198,6 +208,11 @@ pub trait EventLog: Send + Sync + 'static {
 
     /// Whether appends are taken: not while the disk is full, or once the log is closed.
     fn is_writable(&self) -> bool;
+
+    /// Whether another process writes the log from now on: this one will not again.
+    fn is_taken_over(&self) -> bool {
+        false
+    }
 
     /// About how far apart the positions are of two events that follow each other.
     fn spacing(&self) -> u64 {

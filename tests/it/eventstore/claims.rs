@@ -63,6 +63,7 @@ async fn a_process_that_was_taken_over_writes_nothing_more() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
     assert!(matches!(&refused, LogError::Unavailable(why) if why.contains("taken the log over")));
+    assert!(first.is_taken_over() && !first.is_writable());
     let reseal = Reseal { scope: "stack-a".to_owned(), from: vec![1], to: vec![2] };
     assert!(first.reseal_keys(vec![reseal]).await.is_err());
     assert!(first.destroy_key("stack-a").await.is_err());

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::{FutureExt, StreamExt};
 use hearth::events::log::{EventLog, EventstoreLog, Filter, Head, LogError, OwnedLog};
@@ -210,6 +210,26 @@ async fn a_server_that_is_not_there_at_the_start_is_waited_for() {
     server.start_again(0);
     let log = soon("opening", opening).await.unwrap();
     log.append(&stream(0), Head::default(), vec![event("1")]).await.unwrap();
+    assert!(log.is_writable());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_new_is_taken_for_a_while_without_a_leader_and_then_no_more() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.lead(None);
+    let waiting = tokio::spawn({
+        let log = log.clone();
+        async move { log.append(&stream(0), Head::default(), vec![event("1")]).await }
+    });
+    let begun = Instant::now();
+    while log.is_writable() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it is never refused");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(begun.elapsed() > Duration::from_secs(9), "{:?}", begun.elapsed());
+    server.lead(Some(0));
+    soon("the append that waited", waiting).await.unwrap().unwrap();
     assert!(log.is_writable());
 }
 

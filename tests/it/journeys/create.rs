@@ -9,6 +9,7 @@ use hearth::events::{Position, RecordedEvent};
 use hearth::model::StackId;
 use serde_json::json;
 
+use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 #[actix::test]
@@ -65,6 +66,24 @@ async fn of_two_that_make_a_stack_of_a_name_at_once_one_is_refused() {
         let made = made.unwrap();
         assert_eq!(world.settled(&made).await, "CREATE_COMPLETE");
         delete(&world, made.stack).await;
+    }
+}
+
+#[actix::test]
+async fn a_stack_whose_key_cannot_be_had_is_refused_and_its_name_stays_free() {
+    let ground = Ground::new().await;
+    let log = Arc::new(CutLog::new(ground.log.clone(), i64::MAX));
+    let world = ground.start_on(log.clone()).await;
+    let template = hot(json!({ "password": { "type": "OS::Heat::RandomString" } }));
+    for round in 1..4 {
+        log.hide_keys(round);
+        while log.keyless() > 0 {
+            let refused = world.create("web", template.clone()).await.unwrap_err();
+            assert_eq!(refused.class, "HTTPServiceUnavailable");
+        }
+        let web = world.create("web", template.clone()).await.unwrap();
+        assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+        delete(&world, web.stack).await;
     }
 }
 

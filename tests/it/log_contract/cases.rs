@@ -369,6 +369,8 @@ pub(crate) async fn a_purged_stream_is_gone_and_takes_no_more_events(mut backend
     for _ in 0..2 {
         let log = backend.log();
         assert_eq!(bodies(&*log, &stream("gone")).await, [""; 0]);
+        assert_eq!(log.head(&stream("gone")).await.unwrap().next, 0);
+        assert_eq!(log.head(&stream("kept")).await.unwrap().next, 1);
         assert_eq!(log.streams("stack", "", 9).unwrap(), [stream("kept")]);
         assert_eq!(log.streams("stac", "", 9).unwrap(), []);
         for next in [0, 1] {

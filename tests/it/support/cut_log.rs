@@ -35,6 +35,8 @@ pub(crate) struct CutLog {
     read: std::sync::Mutex<Vec<StreamId>>,
     /// The kind of stream that cannot be read at present.
     unreadable: std::sync::Mutex<Option<&'static str>>,
+    /// How often a key cannot be had still.
+    keyless: AtomicI64,
     generation: watch::Sender<u64>,
 }
 
@@ -51,6 +53,7 @@ impl CutLog {
             trouble: Default::default(),
             read: Default::default(),
             unreadable: Default::default(),
+            keyless: Default::default(),
             generation,
         }
     }
@@ -75,6 +78,23 @@ impl CutLog {
     /// From here on no stream of this kind can be read.
     pub(crate) fn hide(&self, kind: Option<&'static str>) {
         *self.unreadable.lock().unwrap() = kind;
+    }
+
+    /// From here on no key can be had so many times.
+    pub(crate) fn hide_keys(&self, times: i64) {
+        self.keyless.store(times, Ordering::SeqCst);
+    }
+
+    /// How often that is so still.
+    pub(crate) fn keyless(&self) -> i64 {
+        self.keyless.load(Ordering::SeqCst).max(0)
+    }
+
+    fn expect_keys(&self) -> Result<(), LogError> {
+        match self.keyless.fetch_sub(1, Ordering::SeqCst) {
+            ..=0 => Ok(()),
+            1.. => Err(LogError::Unavailable("in trouble".to_owned())),
+        }
     }
 
     /// Whether the log has broken off.
@@ -216,10 +236,12 @@ impl EventLog for CutLog {
     }
 
     fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError> {
+        self.expect_keys()?;
         self.inner.key(scope, fresh)
     }
 
     fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError> {
+        self.expect_keys()?;
         self.inner.find_key(scope)
     }
 

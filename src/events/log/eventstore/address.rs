@@ -2,6 +2,7 @@
 //! it, `prefix`, under which the streams of this Hearth stand.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use ::eventstore::{Authentication, ClientSettings, Endpoint};
@@ -9,10 +10,14 @@ use percent_encoding::percent_decode_str;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
+use crate::private_files;
+
 /// How long a call may take before its node counts as lost. A server's own limit is 2 s.
 pub(super) const CALL_TIME_MAX: Duration = Duration::from_secs(3);
 /// Under which the streams stand where the connection string does not say.
 const PREFIX: &str = "hearth";
+/// Names the file with the user's password.
+const PASSWORD_FILE: &str = "passwordFile";
 /// How long the name may be.
 const PREFIX_SIZE_MAX: usize = 64;
 
@@ -25,6 +30,10 @@ pub enum AddressError {
     Prefix,
     #[error("tlsVerifyCert=false is not taken: name the issuer with tlsCaFile")]
     Unverified,
+    #[error("{PASSWORD_FILE} is the password of a user who is named, and has no other")]
+    Password,
+    #[error("{0}")]
+    PasswordFile(String),
     #[error("could not read {path}: {error}")]
     File { path: String, error: std::io::Error },
 }
@@ -89,8 +98,10 @@ impl Address {
         if prefix.is_empty() || prefix.len() > PREFIX_SIZE_MAX || !prefix.chars().all(is_name) {
             return Err(AddressError::Prefix);
         }
-        let theirs: Vec<_> =
-            query.split('&').filter(|it| !it.is_empty() && !named("prefix", it)).collect();
+        let secret = query.split('&').find(|pair| named(PASSWORD_FILE, pair)).map(value);
+        let is_theirs =
+            |it: &&str| !it.is_empty() && !named("prefix", it) && !named(PASSWORD_FILE, it);
+        let theirs: Vec<_> = query.split('&').filter(is_theirs).collect();
         let query = theirs.join("&");
         // Without the user, so that no error can show the password.
         let settings: ClientSettings = format!("esdb://{hosts}?{query}")
@@ -104,6 +115,13 @@ impl Address {
             let (name, password) = user.split_once(':').unwrap_or((user, ""));
             (decoded(name), decoded(password))
         });
+        let user = match (user, secret) {
+            (Some((name, password)), Some(path)) if password.is_empty() => {
+                Some((name, read_password(&decoded(&path))?))
+            }
+            (_, Some(_)) => return Err(AddressError::Password),
+            (user, None) => user,
+        };
         let tls = if settings.is_secure_mode_enabled() { Some(tls(&settings)?) } else { None };
         let (hosts, scheme) = (settings.hosts().clone(), scheme.to_owned());
         Ok(Self { hosts, query, prefix, user, tls, scheme })
@@ -161,6 +179,14 @@ impl Address {
     }
 }
 
+fn read_password(path: &str) -> Result<String, AddressError> {
+    match private_files::read(Path::new(path)) {
+        Ok(Some(text)) => Ok(text.trim_end_matches('\n').to_owned()),
+        Ok(None) => Err(AddressError::PasswordFile(format!("there is no file {path}"))),
+        Err(error) => Err(AddressError::PasswordFile(error.to_string())),
+    }
+}
+
 fn tls(settings: &ClientSettings) -> Result<ClientTlsConfig, AddressError> {
     let read = |path: &String| {
         std::fs::read(path).map_err(|error| AddressError::File { path: path.clone(), error })
@@ -177,6 +203,9 @@ fn tls(settings: &ClientSettings) -> Result<ClientTlsConfig, AddressError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -187,6 +216,25 @@ mod tests {
         assert_eq!(address.prefix, "blue");
         assert_eq!(address.user, Some(("ann".to_owned(), "p@ss".to_owned())));
         assert!(!format!("{address:?}").contains("ss@"));
+    }
+
+    #[test]
+    fn a_password_may_stand_in_a_file_that_others_may_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("password");
+        std::fs::write(&path, "p@ss\n").unwrap();
+        let text = |user: &str| format!("esdb://{user}one?passwordFile={}", path.display());
+        let open_to = |mode| std::fs::set_permissions(&path, Permissions::from_mode(mode));
+        open_to(0o600).unwrap();
+        let address = Address::parse(&text("ann@")).unwrap();
+        assert_eq!(address.user, Some(("ann".to_owned(), "p@ss".to_owned())));
+        for wrong in ["", "ann:other@"] {
+            let refused = Address::parse(&text(wrong));
+            assert!(matches!(refused, Err(AddressError::Password)), "{refused:?}");
+        }
+        open_to(0o644).unwrap();
+        let refused = Address::parse(&text("ann@"));
+        assert!(matches!(refused, Err(AddressError::PasswordFile(_))), "{refused:?}");
     }
 
     #[test]

@@ -91,7 +91,10 @@ impl Due<'_> {
         match Code::from_i32(failure.code) {
             // The first time may have come late, or a retry met a part of it.
             Code::AlreadyExists => match self.found(nodes).await {
-                Ok(found) => return Ok(Some(found.unwrap_or(Settled::Refused))),
+                Ok(Some(settled)) => return Ok(Some(settled)),
+                // What came late is not shown yet.
+                Ok(None) if is_in_doubt && self.is_at_end(nodes).await? => {}
+                Ok(None) => return Ok(Some(Settled::Refused)),
                 Err(error) => tracing::debug!(stream, %error, "what an append met is not known"),
             },
             Code::NotFound if failure.message == "StreamDeleted" => {
@@ -117,6 +120,15 @@ impl Due<'_> {
         }
         tokio::time::sleep(AGAIN_PAUSE).await;
         Ok(None)
+    }
+
+    /// Whether the stream ends where it is to go on.
+    async fn is_at_end(&self, nodes: &Nodes) -> Result<bool, LogError> {
+        let next = match reads::last(nodes, self.stream, 1).await? {
+            reads::Stream::Events(last) => last.first().map_or(0, |last| last.revision + 1),
+            reads::Stream::None | reads::Stream::Gone => 0,
+        };
+        Ok(next == self.next)
     }
 
     /// What the events say that stand in its place; `None` where none do.

@@ -99,7 +99,7 @@ pub(super) async fn take(nodes: &Nodes, holder: &str) -> Result<Result<Claim, St
 impl Claim {
     /// Says again and again that the holder is there, until somebody else has taken over.
     pub(super) async fn keep(&self, nodes: &Nodes) {
-        while !lock(&self.state).is_lost {
+        while !self.is_lost() {
             sleep(RENEWED_EVERY).await;
             if let Err(error) = self.renew(nodes).await {
                 tracing::warn!(%error, "the log could not be held on to");
@@ -122,6 +122,11 @@ impl Claim {
             }
         }
         Ok(())
+    }
+
+    /// Whether somebody else has taken over, or nobody holds the log any more.
+    pub(super) fn is_lost(&self) -> bool {
+        lock(&self.state).is_lost
     }
 
     /// Returns once it is sure that nobody else has taken over. Errors: somebody has.

@@ -13,7 +13,7 @@ use ::eventstore::{
     SubscriptionEvent, SubscriptionFilter,
 };
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::super::tail::Tail;
 use super::super::{Filter, Groups, LogError};
@@ -25,6 +25,9 @@ use crate::events::RecordedEvent;
 
 /// How long nothing may come before the node is asked whether it still leads.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// The pause before another subscription, which doubles while none lasts.
+const PAUSE_MIN: Duration = Duration::from_millis(25);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub(super) struct Live {
@@ -129,9 +132,15 @@ impl From<LogError> for Over {
 
 impl Feed {
     async fn run(mut self) {
+        let mut pause = PAUSE_MIN;
         loop {
             let node = self.log.nodes.leader().await;
+            let begun = Instant::now();
             let Err(over) = self.subscription(&node).await;
+            // Each costs a client of the crate's, which is never freed.
+            pause =
+                if begun.elapsed() < PAUSE_MAX { (pause * 2).min(PAUSE_MAX) } else { PAUSE_MIN };
+            sleep(pause).await;
             match over {
                 Over::Lost(why) => self.log.nodes.lost(&node, &why).await,
                 // Another log stands there now: from its beginning, what is new is found.

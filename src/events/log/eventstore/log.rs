@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::watch;
 
 use super::super::heads::Tip;
@@ -14,6 +14,7 @@ use super::super::{
     Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
 };
 use super::appends::{self, APPEND_SIZE_MAX, Settled};
+use super::claim::Claim;
 use super::node::Deletion;
 use super::reads::{self, All, Found, Stream, Wanted};
 use super::record::{self, CLOSED};
@@ -25,6 +26,8 @@ use crate::metrics::{Measured, Page};
 const CLOSE_TIME_MAX: Duration = Duration::from_secs(10);
 /// What an event of ours takes of a node's file, about: positions are places there.
 const EVENT_BYTES: u64 = 1_024;
+/// How many keys are read at once.
+const KEYS_AT_ONCE: usize = 32;
 /// What lies beside a body, about; what is smaller is not put aside.
 const BESIDE_SIZE: usize = 1_024;
 
@@ -75,7 +78,11 @@ impl EventLog for EventstoreLog {
     }
 
     fn is_writable(&self) -> bool {
-        self.expect_open().is_ok() && self.inner.nodes.reachable()
+        self.expect_open().is_ok() && self.inner.nodes.led_lately() && !self.is_taken_over()
+    }
+
+    fn is_taken_over(&self) -> bool {
+        self.inner.claim.get().is_some_and(Claim::is_lost)
     }
 
     fn spacing(&self) -> u64 {
@@ -141,8 +148,13 @@ impl EventLog for EventstoreLog {
             loop {
                 let scopes = log.key_scopes.after(&log.nodes, "", &after, limit).await?;
                 let Some(last) = scopes.last().cloned() else { return Ok(found) };
-                for scope in scopes {
-                    if let StoredKey::Sealed(key) = keys::find(&log.nodes, &scope).await? {
+                // Most may be destroyed, and each is asked for by itself.
+                let read = scopes.into_iter().map(|scope| async {
+                    keys::find(&log.nodes, &scope).await.map(|key| (scope, key))
+                });
+                let mut read = stream::iter(read).buffered(KEYS_AT_ONCE);
+                while let Some(read) = read.next().await {
+                    if let (scope, StoredKey::Sealed(key)) = read? {
                         found.push((scope, key));
                     }
                     if found.len() >= limit {
@@ -279,6 +291,10 @@ impl Measured for EventstoreLog {
     fn measure(&self, page: &mut Page) {
         let reachable = u64::from(self.inner.nodes.reachable());
         page.gauge("hearth_log_reachable", "Whether the log's server answers.", reachable);
+        let position = self.durable_position().0;
+        page.gauge("hearth_log_position", "The newest durable position.", position);
+        let is_writable = u8::from(self.is_writable());
+        page.gauge("hearth_log_writable", "Whether the log can be written.", is_writable);
     }
 }
 

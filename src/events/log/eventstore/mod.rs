@@ -65,8 +65,6 @@ const OPEN_TIME_MAX: Duration = Duration::from_secs(30);
 const OPEN_PAUSE: Duration = Duration::from_millis(250);
 /// How many threads do the log's own work.
 const THREADS: usize = 2;
-/// How many events at the end are looked at to find the last of ours, at first.
-const LAST_EVENTS: u64 = 64;
 
 /// The log; it lets go of the server when it goes.
 pub struct EventstoreLog {
@@ -154,10 +152,10 @@ impl EventstoreLog {
         let (inner, generation) = (self.inner.clone(), self.generation.clone());
         self.inner.runtime.spawn(async move {
             // Followers move the newest position, too.
-            let mut end = *inner.durable.borrow();
+            let (mut end, mut newest) = (*inner.durable.borrow(), 0);
             loop {
                 tokio::time::sleep(FOLLOWED_EVERY).await;
-                match inner.catch_up(&mut end).await {
+                match inner.catch_up(&mut end, &mut newest).await {
                     Ok(true) => generation.send_modify(|generation| *generation += 1),
                     Ok(false) => {}
                     // A server that is away comes back.
@@ -325,7 +323,7 @@ impl Inner {
     /// Where the log ends now.
     async fn end(&self) -> Result<End, LogError> {
         let ours = self.wanted(&Filter::default());
-        let mut count = LAST_EVENTS;
+        let mut count = 1;
         loop {
             let last = reads::last_of_all(&self.nodes, &ours, count).await?;
             if let Some(found) = last.iter().find(|found| self.is_ours(found))
@@ -345,9 +343,17 @@ impl Inner {
         }
     }
 
-    /// Takes in how far others have written after an end; false where that is no further.
-    async fn catch_up(&self, end: &mut u64) -> Result<bool, LogError> {
+    /// Takes in how far others have written after an end; false where that is no further. `newest`
+    /// is the last place of the server's that was looked at.
+    async fn catch_up(&self, end: &mut u64, newest: &mut u64) -> Result<bool, LogError> {
+        // To find the last of ours the server walks past all that others wrote after it.
+        let last = reads::last_of_all(&self.nodes, &Wanted::Everything, 1).await?;
+        let last = last.first().map_or(0, |found| found.position);
+        if last == *newest {
+            return Ok(false);
+        }
         let End::At(position, at) = self.end().await? else { return Ok(false) };
+        *newest = last;
         if position <= *end {
             return Ok(false);
         }

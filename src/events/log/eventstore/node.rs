@@ -8,13 +8,13 @@
 //! the first error that is not an answer.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ::eventstore::{Client, Endpoint};
+use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::client::Grpc;
@@ -38,10 +38,14 @@ use crate::clock::{Clock, SystemClock};
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(1);
 /// The pause between two rounds in which no node led.
 const ROUND_PAUSE: Duration = Duration::from_millis(100);
+/// How long new work is taken while no node leads.
+const LEADERLESS_MAX: Duration = Duration::from_secs(10);
 /// How large an answer may be.
 const MESSAGE_SIZE_MAX: usize = 17 << 20;
 /// How many appends may wait to be sent.
 const REQUESTS_MAX: usize = 256;
+/// How many reads may be under way: a connection has a hundred calls in all.
+const READS_MAX: usize = 64;
 
 const BATCH_APPEND: &str = "/event_store.client.streams.Streams/BatchAppend";
 const READ: &str = "/event_store.client.streams.Streams/Read";
@@ -87,7 +91,10 @@ pub(super) struct Nodes {
     /// The nodes that another one named last, for a time in which those of the connection string
     /// are away.
     members: Mutex<Vec<Endpoint>>,
-    reachable: AtomicBool,
+    /// How many more reads may be under way.
+    reads: Semaphore,
+    /// Since when there was none that leads; `None` while there is one.
+    leaderless: Mutex<Option<Instant>>,
 }
 
 impl Nodes {
@@ -97,13 +104,23 @@ impl Nodes {
             runtime,
             current: tokio::sync::Mutex::new(None),
             members: Mutex::default(),
-            reachable: AtomicBool::new(false),
+            reads: Semaphore::new(READS_MAX),
+            leaderless: Mutex::new(Some(Instant::now())),
         }
     }
 
     /// Whether there was a leader when somebody last asked.
     pub(super) fn reachable(&self) -> bool {
-        self.reachable.load(Ordering::Relaxed)
+        lock(&self.leaderless).is_none()
+    }
+
+    /// Whether there was one not long ago: what is new may wait for the next.
+    pub(super) fn led_lately(&self) -> bool {
+        lock(&self.leaderless).is_none_or(|since| since.elapsed() < LEADERLESS_MAX)
+    }
+
+    fn found_leader(&self) {
+        *lock(&self.leaderless) = None;
     }
 
     /// The node that leads; waits for one.
@@ -115,15 +132,16 @@ impl Nodes {
         loop {
             match self.round().await {
                 Ok(node) => {
-                    self.reachable.store(true, Ordering::Relaxed);
+                    self.found_leader();
                     let node = Arc::new(node);
                     *current = Some(node.clone());
                     return node;
                 }
                 Err(reason) => {
-                    if self.reachable.swap(false, Ordering::Relaxed) {
+                    if self.reachable() {
                         tracing::warn!(log = %self.address, %reason, "no node of the log leads");
                     }
+                    lock(&self.leaderless).get_or_insert_with(Instant::now);
                     tokio::time::sleep(ROUND_PAUSE).await;
                 }
             }
@@ -141,7 +159,7 @@ impl Nodes {
         let mut current = self.current.lock().await;
         if current.is_none() {
             *current = Some(Arc::new(self.round().await?));
-            self.reachable.store(true, Ordering::Relaxed);
+            self.found_leader();
         }
         Ok(())
     }
@@ -158,16 +176,24 @@ impl Nodes {
 
     async fn round(&self) -> Result<Node, String> {
         let members = lock(&self.members).clone();
-        let mut due: Vec<Endpoint> =
-            members.iter().chain(self.address.hosts.iter().rev()).cloned().collect();
+        let mut due: Vec<Endpoint> = self.address.hosts.iter().chain(&members).cloned().collect();
         let mut reason = "it has no hosts".to_owned();
         let mut asked: Vec<Endpoint> = Vec::new();
-        while let Some(endpoint) = due.pop() {
-            if asked.contains(&endpoint) {
-                continue;
+        // All at once: a silent one holds up nobody who waits for the one that leads.
+        let mut answers = FuturesUnordered::new();
+        loop {
+            for endpoint in due.drain(..) {
+                if asked.contains(&endpoint) {
+                    continue;
+                }
+                asked.push(endpoint.clone());
+                answers.push(async {
+                    let answer = timeout(CONNECT_TIME_MAX, self.connect(&endpoint)).await;
+                    (endpoint, answer)
+                });
             }
-            asked.push(endpoint.clone());
-            match timeout(CONNECT_TIME_MAX, self.connect(&endpoint)).await {
+            let Some((endpoint, answer)) = answers.next().await else { return Err(reason) };
+            match answer {
                 Ok(Ok(node)) => return Ok(node),
                 Ok(Err(status)) => {
                     due.extend(named_leader(&status));
@@ -176,7 +202,6 @@ impl Nodes {
                 Err(_) => reason = format!("{}:{} is silent", endpoint.host, endpoint.port),
             }
         }
-        Err(reason)
     }
 
     /// Connects to a node and has it show that it leads.
@@ -277,6 +302,8 @@ impl Nodes {
         options: ReadOptions,
         enough: Enough<'_>,
     ) -> Result<Option<Vec<Found>>, Status> {
+        // What is beyond the streams that a connection has would wait there, and look like silence.
+        let _turn = self.reads.acquire().await;
         let is_filtered = options.filter.is_some();
         let begun = self.begin_read(node, options);
         let mut found = self.hear(node, is_filtered, begun).await?;

@@ -102,6 +102,17 @@ impl Ledger {
         self.lock().refuse_unless_writable().is_ok()
     }
 
+    /// Whether another process writes the log from now on.
+    pub(super) fn is_taken_over(&self) -> bool {
+        self.lock().taken_over
+    }
+
+    /// Another process writes the log: nothing more is written here.
+    pub(super) fn taken_over(&self, group: Vec<Work>, reason: &str) {
+        self.lock().taken_over = true;
+        self.failed(group, reason);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -244,9 +255,10 @@ impl Ledger {
         streams: Vec<StreamId>,
         load: impl Fn(&StreamId) -> Result<Tip, LogError>,
     ) -> Result<oneshot::Receiver<Result<(), String>>, LogError> {
+        self.lock().refuse_unless_writable()?;
         for stream in &streams {
             if let Some(entry) = self.with_tip(stream, || load(stream))?.heads.get(stream) {
-                entry.tip.tombstoned = true;
+                entry.tip = Tip { tombstoned: true, ..Tip::default() };
             }
         }
         self.ask(|done| Work::Purge(streams, done))

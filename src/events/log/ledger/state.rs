@@ -38,6 +38,7 @@ pub(super) struct State {
     /// Why nothing can be written now.
     pub(super) down: Option<String>,
     pub(super) closed: bool,
+    pub(super) taken_over: bool,
     /// Blobs that wait for the writer.
     pub(super) blobs: HashMap<BlobId, Arc<[u8]>>,
     /// Blobs that are known to be on disk, so that a template used again is not written again.
@@ -62,6 +63,7 @@ impl State {
             lost_because: String::new(),
             down: None,
             closed: false,
+            taken_over: false,
             blobs: HashMap::new(),
             blobs_written: HashSet::new(),
             blobs_put: HashMap::new(),

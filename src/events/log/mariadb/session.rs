@@ -102,6 +102,9 @@ pub(super) struct Session {
     waits: bool,
 }
 
+/// What a server has to take at once: a statement with a row of the largest kind, several times.
+const PACKET_MIN: u64 = 16 << 20;
+
 impl Session {
     /// Connects to one of the hosts. Errors: `Elsewhere` where it is not fit, too.
     pub(super) async fn open(address: &Address, host: usize) -> Result<Self, Failure> {
@@ -122,11 +125,18 @@ impl Session {
     }
 
     async fn check(&mut self) -> Result<(), Failure> {
-        let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'read_only')";
+        let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+                   ('wsrep_on', 'read_only', 'max_allowed_packet')";
         let set: Vec<(String, String)> = self.ask(sql, ()).await?;
         let is_on = |name: &str| set.iter().any(|(it, value)| it == name && value == "ON");
         if is_on("read_only") {
             return Err(Failure::Elsewhere("it is read-only".to_owned()));
+        }
+        let packet = set.iter().find(|(name, _)| name == "max_allowed_packet");
+        let packet = packet.and_then(|(_, value)| value.parse::<u64>().ok());
+        if packet.is_some_and(|packet| packet < PACKET_MIN) {
+            let reason = format!("its max_allowed_packet is less than {} MiB", PACKET_MIN >> 20);
+            return Err(Failure::Elsewhere(reason));
         }
         if is_on("wsrep_on") {
             let ready: Vec<(String, String)> =

@@ -89,7 +89,7 @@ impl Writer {
                 Outcome::Fenced => {
                     let reason = "another process has taken the log over";
                     tracing::error!("{reason}");
-                    return ledger.failed(group, reason);
+                    return ledger.taken_over(group, reason);
                 }
                 Outcome::Refused(reason) => {
                     tracing::error!(reason, "the log cannot be written");
