@@ -70,6 +70,11 @@ fn of_stacks(mut command: Vec<String>) -> Result<Vec<String>, String> {
     if command.first().is_some_and(|word| word == CLIENT) {
         command.remove(0);
     }
+    if let Some(word) = command.iter().find(|word| word.starts_with("--os-")) {
+        return Err(format!(
+            "`{word}` would lead past the moment: name the server by the OS_… variables"
+        ));
+    }
     match command.iter().any(|word| word == "stack") {
         true => Ok(command),
         false => Err(format!(
@@ -200,5 +205,7 @@ mod tests {
         assert_eq!(command("--debug stack list").unwrap(), ["--debug", "stack", "list"]);
         let refused = command("server list").unwrap_err();
         assert!(refused.starts_with("`server list` is not about stacks"), "{refused}");
+        let refused = command("--os-cloud=other stack delete web").unwrap_err();
+        assert!(refused.starts_with("`--os-cloud=other` would lead past"), "{refused}");
     }
 }

@@ -27,7 +27,10 @@ const WHOLE_TIMES_FROM_COLUMNS: usize = 110;
 
 /// List the revisions and events of a stack
 #[derive(Debug, clap::Args)]
-#[command(after_help = place::HELP)]
+#[command(after_help = format!(
+    "{} --times asks also the server that the OS_… variables name.",
+    place::HELP_OF_LOG
+))]
 pub(super) struct Arguments {
     /// The stack's name or id; deleted stacks are found, too
     #[arg(required_unless_present = "file")]

@@ -36,7 +36,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if let Ok(files) = &files
         && matches!(files.log, LogPlace::Events(_))
     {
-        return ended("verify", chains(files).map(|text| print(&text)));
+        let proved = match arguments.against.is_empty() && arguments.public_key.is_none() {
+            true => chains(files),
+            false => Err(format!("{} has no checkpoints to hold it to", files.log)),
+        };
+        return ended("verify", proved.map(|text| print(&text)));
     }
     let found = files.and_then(|files| prove(&files, arguments.public_key, &arguments.against));
     match found {

@@ -6,8 +6,8 @@ use crate::cli::data::with_causes;
 use crate::cli::place::PlaceArguments;
 use crate::cli::states::States;
 use crate::events::{
-    ConfigEvent, DecodeError, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent,
-    RecordedEvent, ServerEvent, StreamId,
+    AlarmEvent, ConfigEvent, DecodeError, DeploymentEvent, MetricEvent, OutletEvent, ProjectEvent,
+    PurgeEvent, RecordedEvent, ServerEvent, StreamId,
 };
 use crate::projections::{Refolded, refold};
 
@@ -62,6 +62,8 @@ fn read_other(event: &RecordedEvent) -> Result<(), DecodeError> {
         "outlet" => event.decode::<OutletEvent>().map(drop),
         "server" => event.decode::<ServerEvent>().map(drop),
         "purge" => event.decode::<PurgeEvent>().map(drop),
+        "alarm" => event.decode::<AlarmEvent>().map(drop),
+        "metrics" => event.decode::<MetricEvent>().map(drop),
         _ => Ok(()),
     }
 }

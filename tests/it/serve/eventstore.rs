@@ -47,6 +47,7 @@ fn a_server_that_was_killed_finds_its_stacks_on_a_server_of_events() {
     assert!(!log.contains("ERROR"), "{log}");
     let proved = said("verify --data d");
     assert!(proved.contains("every chain holds"), "{proved}");
+    assert!(refused("verify --data d --against c").contains("no checkpoints"));
     assert!(refused("backup b --data d").contains("on EventStoreDB"));
     assert!(refused("checkpoint print --data d").contains("signed nothing"));
     assert!(said(&format!("log copy {url} sqlite:m/log.db")).contains("the copy is the log"));
