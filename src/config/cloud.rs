@@ -208,6 +208,8 @@ pub struct ClientSettings {
     pub authenticate_url: Option<String>,
     /// `auth_uri` of `[clients_keystone]`: the Keystone that guests are told of.
     pub guests_auth_url: Option<String>,
+    /// `url` of `[clients_heat]`: the Orchestration API at which resources are signaled.
+    pub orchestration_url: Option<Url>,
     /// `server_keystone_endpoint_type`: the interface of the catalog's Keystone that they are told
     /// of before that one.
     pub guests_interface: Option<String>,
@@ -231,6 +233,7 @@ impl ClientSettings {
             insecure: layers.flag("clients", "insecure")?.unwrap_or(false),
             authenticate_url: layers.text("keystone_authtoken", "www_authenticate_uri"),
             guests_auth_url: layers.text("clients_keystone", "auth_uri"),
+            orchestration_url: super::web_url(layers, "clients_heat", "url")?,
             guests_interface: layers
                 .choice(
                     "DEFAULT",

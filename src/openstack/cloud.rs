@@ -76,7 +76,8 @@ pub struct CloudSettings {
     pub tracer: Tracer,
 }
 
-/// Where agents and alarms reach CloudFormation's API, if not where the catalog says, and how.
+/// Where agents and alarms reach CloudFormation's API, and whoever signals with a token the
+/// Orchestration API, if not where the catalog says, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CfnPlaces {
     /// For signals (`heat_waitcondition_server_url`).
@@ -88,6 +89,9 @@ pub struct CfnPlaces {
     /// Where they put metric data (`heat_watch_server_url`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<String>,
+    /// The Orchestration API (`url` of `[clients_heat]`), with Heat's mark for the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orchestration: Option<String>,
     /// Where this process serves it, for a catalog without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listener: Option<String>,

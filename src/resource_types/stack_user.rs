@@ -43,6 +43,9 @@ pub(crate) enum Proof {
     Key,
 }
 
+/// What stands for the project in the operator's address of the API.
+const TENANT: &str = "%(tenant_id)s";
+
 /// The longest name of a project.
 const PROJECT_NAME_MAX: usize = 64;
 /// The longest name of a user.
@@ -355,8 +358,11 @@ pub(crate) fn signal_url(
     subject: &Subject,
     project: &str,
 ) -> Result<String, Failure> {
-    let endpoint = cloud.endpoint(&Service::of_type("orchestration"))?;
     let own = subject.project_id.clone().unwrap_or_default();
+    let endpoint = match &cloud.cfn_places().orchestration {
+        Some(said) => said.replace(TENANT, own.as_str()),
+        None => cloud.endpoint(&Service::of_type("orchestration"))?,
+    };
     let root = endpoint.trim_end_matches('/');
     let root = root.strip_suffix(own.as_str()).map(|root| root.trim_end_matches('/'));
     let root = root.unwrap_or(endpoint.as_str());

@@ -19,9 +19,12 @@ use crate::api::query::{self, Param, texts};
 use crate::api::request::{Body, Params, boolean};
 use crate::api::url::{Link, Links, link};
 use crate::model::sizes::RESOURCE_REASON;
-use crate::model::{JsonMap, ResourceName};
+use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
+
+/// The attribute that is the whole object of a resource.
+const SHOW: &str = "show";
 
 /// What a list can be filtered by, and what else may be in its query.
 pub(in crate::api) const LIST_QUERY: &[Param] = &[
@@ -369,7 +372,7 @@ async fn detail(
 ) -> Result<JsonMap, Fault> {
     let who = requester(state, context);
     let attributes = match state.past {
-        None => state.engine.inspect_resource(&who, stack.id, &resource.name, extra).await,
+        None => attributes_now(state, &who, (stack, resource), extra).await,
         Some(at) => state.engine.recorded_attributes(resource.id, at).await,
     };
     if let (Some(_), Ok(recorded)) = (state.past, &attributes)
@@ -394,7 +397,8 @@ async fn detail(
         && let Some(schema) = state.registry.schema(&resource.type_name)
     {
         // On record are also the parts of attributes that a template reads.
-        let names = schema.attributes.keys().chain(extra);
+        let names = schema.attributes.keys();
+        let names = names.filter(|name| state.past.is_some() || *name != SHOW).chain(extra);
         let value = |name| attributes.get(name).cloned().unwrap_or_default();
         attributes = names.map(|name| (name.clone(), value(name))).collect();
     }
@@ -403,4 +407,29 @@ async fn detail(
         ("description".to_owned(), description),
         ("attributes".to_owned(), Value::Object(attributes)),
     ]))
+}
+
+/// What is shown of a resource's attributes, and beside it what else is asked for.
+async fn attributes_now(
+    state: &ApiState,
+    who: &RequestContext,
+    (stack, resource): (&StackRow, &ResourceRow),
+    extra: &[String],
+) -> Result<JsonMap, Refusal> {
+    let all = state.engine.inspect_resource(who, stack.id, &resource.name, &[]).await?;
+    let mut shown = as_shown(all);
+    let more: Vec<String> =
+        extra.iter().filter(|name| !shown.contains_key(*name)).cloned().collect();
+    if !more.is_empty() {
+        shown.extend(state.engine.inspect_resource(who, stack.id, &resource.name, &more).await?);
+    }
+    Ok(shown)
+}
+
+/// As in Heat: where a resource has an object in the cloud, that is shown in the attributes' place.
+pub(in crate::api) fn as_shown(mut attributes: JsonMap) -> JsonMap {
+    match attributes.shift_remove(SHOW) {
+        Some(Value::Object(object)) => object,
+        Some(_) | None => attributes,
+    }
 }

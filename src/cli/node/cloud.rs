@@ -91,6 +91,7 @@ pub(super) fn connect(
         wait_conditions: settings.wait_condition_url.as_ref().map(Url::to_string),
         metadata: settings.metadata_url.as_ref().map(Url::to_string),
         watch: settings.watch_url.as_ref().map(Url::to_string),
+        orchestration: settings.clients.orchestration_url.as_ref().map(Url::to_string),
         listener: known.cfn_address.map(|address| {
             format!("{}://{}/v1", super::scheme(settings), super::reachable(address))
         }),

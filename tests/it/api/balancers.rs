@@ -99,8 +99,8 @@ async fn a_load_balancer_is_a_stack_that_follows_its_instances() {
         .collect();
     names.sort_unstable();
     assert_eq!(names, PARTS);
-    let server =
-        app.get(&format!("{child}/resources/LB_instance")).await.json()["resource"].clone();
+    let server = format!("{child}/resources/LB_instance?with_attr=PublicIp");
+    let server = app.get(&server).await.json()["resource"].clone();
     assert_eq!(output(&web, "address"), server["attributes"]["PublicIp"]);
     assert_ne!(output(&web, "address"), "0.0.0.0");
     let one = output(&web, "member");

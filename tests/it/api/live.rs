@@ -72,6 +72,35 @@ async fn a_resource_at_work_shows_its_object_as_it_is() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     };
     assert_eq!(resource["resource_status"], "CREATE_IN_PROGRESS");
-    assert_eq!(resource["attributes"]["show"]["status"], "BUILD", "{resource}");
+    assert_eq!(resource["attributes"]["status"], "BUILD", "{resource}");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn the_object_of_a_resource_is_shown_with_what_else_is_asked_for() {
+    let app = App::start().await;
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": { "net": { "type": "OS::Neutron::Net" },
+                       "said": { "type": "OS::Heat::TestResource",
+                                 "properties": { "value": "x" } } },
+    });
+    let stack = app.create("web", template).await;
+    app.settled("web").await;
+    let attributes = async |query: &str| {
+        let shown = below(&app, &stack, &format!("/resources/{query}")).await;
+        shown["resource"]["attributes"].clone()
+    };
+    let object = attributes("net").await;
+    assert!(object["id"].is_string() && object["revision_number"].is_number(), "{object}");
+    assert_eq!((object.get("show"), object.get("segments")), (None, None), "{object}");
+    let mut more = attributes("net?with_attr=segments&with_attr=mtu&with_attr=nothing").await;
+    for (name, value) in [("segments", json!([])), ("nothing", Value::Null)] {
+        assert_eq!(more.as_object_mut().unwrap().remove(name), Some(value), "{name}");
+    }
+    assert_eq!(more, object);
+    assert_eq!(attributes("net?with_attr=show").await["show"], object);
+    // What has none is told by its attributes.
+    assert_eq!(attributes("said").await, json!({ "output": "x" }));
     app.stop().await;
 }

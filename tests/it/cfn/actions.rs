@@ -6,6 +6,7 @@ use serde_json::json;
 use super::desk::{Desk, key, named, now, within};
 use super::signer::{Key, query};
 use crate::api::app::SetUp;
+use crate::support::shelf::Shelf;
 
 const TEMPLATE: &str = r#"{
     "AWSTemplateFormatVersion": "2010-09-09",
@@ -166,11 +167,164 @@ async fn resources_and_events_are_told_by_their_stack_or_what_they_are_in_the_cl
     assert_eq!(within(&refused.text, "Code"), "InvalidParameterCombination");
     let unknown = desk.get("DescribeStackResources", &[("PhysicalResourceId", "x")]).await;
     assert_eq!((unknown.status, within(&unknown.text, "Code")), (400, "InvalidParameterValue"));
+    for absent in [vec![], vec![("PhysicalResourceId", "")]] {
+        let refused = desk.get("DescribeStackResources", &absent).await;
+        let code = (refused.status, within(&refused.text, "Code"));
+        assert_eq!(code, (400, "MissingParameter"), "{absent:?}: {}", refused.text);
+    }
+    for of in [("StackName", "web"), ("PhysicalResourceId", &physical)] {
+        for (name, names) in [("Said", ["Said"].as_slice()), ("Nobody", &[])] {
+            let found =
+                desk.get("DescribeStackResources", &[of, ("LogicalResourceId", name)]).await;
+            assert_eq!(found.status, 200, "{}", found.text);
+            assert_eq!(self::all(&found.text, "LogicalResourceId"), names, "{of:?}");
+        }
+    }
 
     let events = desk.get("DescribeStackEvents", &[("StackName", "web")]).await;
     assert_eq!(within(&events.text, "ResourceStatus"), "CREATE_COMPLETE");
     assert_eq!(within(&events.text, "ResourceProperties"), "{}");
     assert_eq!(desk.get("DescribeStackEvents", &[]).await.text, events.text);
+
+    // A second stack has the same network.
+    let same = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": { "net": { "type": "OS::Neutron::Net", "external_id": physical } },
+    });
+    desk.app.create("same", same).await;
+    let refused = desk.get("DescribeStackResources", &[("PhysicalResourceId", &physical)]).await;
+    assert_eq!((refused.status, within(&refused.text, "Code")), (400, "InvalidParameterValue"));
+    let message = format!("Multiple resources were found with the physical ID ({physical}).");
+    assert!(within(&refused.text, "Message").ends_with(&message), "{}", refused.text);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn an_update_that_is_called_off_is_undone() {
+    let desk = Desk::open().await;
+    let of = |value: &str, secs: f64| {
+        let properties = json!({ "value": value, "wait_secs": secs });
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": { "said": { "type": "OS::Heat::TestResource", "properties": properties } },
+            "outputs": { "said": { "value": { "get_attr": ["said", "output"] } } },
+        })
+    };
+    desk.app.create("web", of("one", 0.0)).await;
+    let web = ("StackName", "web");
+    let refused = desk.post("CancelUpdateStack", &[web]).await;
+    let code = (refused.status, within(&refused.text, "Code"));
+    assert_eq!(code, (400, "InvalidParameterValue"), "{}", refused.text);
+    let slow = of("two", 2.0).to_string();
+    let updated = desk.post("UpdateStack", &[web, ("TemplateBody", &slow)]).await;
+    assert_eq!(updated.status, 200, "{}", updated.text);
+    let cancelled = desk.post("CancelUpdateStack", &[web]).await;
+    let empty = "<CancelUpdateStackResponse><CancelUpdateStackResult/></CancelUpdateStackResponse>";
+    assert_eq!((cancelled.status, cancelled.text.as_str()), (200, empty));
+    assert_eq!(desk.settled("web").await, "ROLLBACK_COMPLETE");
+    let shown = desk.get("DescribeStacks", &[web]).await;
+    assert_eq!(within(&shown.text, "OutputValue"), "one");
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn what_becomes_of_a_failure_is_said_by_either_parameter_and_not_by_both() {
+    let desk = Desk::open().await;
+    let of = |fails: bool| {
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": { "said": { "type": "OS::Heat::TestResource",
+                                     "properties": { "fail": fails } } },
+        })
+        .to_string()
+    };
+    let (good, bad) = (of(false), of(true));
+    let (disable, on_failure) = ("DisableRollback", "OnFailure");
+    let undone = ("False", "ROLLBACK_COMPLETE", "ROLLBACK_COMPLETE");
+    let kept = ("True", "CREATE_FAILED", "UPDATE_FAILED");
+    for (number, (name, value, (disabled, created, updated))) in [
+        (on_failure, "DO_NOTHING", kept),
+        (on_failure, "ROLLBACK", undone),
+        // As in Heat, whose rollback of a creation leaves an empty stack.
+        (on_failure, "DELETE", undone),
+        // As in Heat, a word that is none of these is passed over.
+        (on_failure, "SHRUG", kept),
+        (disable, "true", kept),
+        (disable, "False", undone),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let told = (name, value);
+        let stacks = [format!("made{number}"), format!("changed{number}")];
+        let [made, changed] = stacks.each_ref().map(|stack| ("StackName", stack.as_str()));
+        let answer = desk.post("CreateStack", &[made, ("TemplateBody", &bad), told]).await;
+        assert_eq!(answer.status, 200, "{told:?}: {}", answer.text);
+        desk.post("CreateStack", &[changed, ("TemplateBody", &good)]).await;
+        desk.settled(changed.1).await;
+        let answer = desk.post("UpdateStack", &[changed, ("TemplateBody", &bad), told]).await;
+        assert_eq!(answer.status, 200, "{told:?}: {}", answer.text);
+        for (stack, status) in [(made, created), (changed, updated)] {
+            assert_eq!(desk.settled(stack.1).await, status, "{told:?}");
+            let shown = desk.get("DescribeStacks", &[stack]).await;
+            assert_eq!(within(&shown.text, "DisableRollback"), disabled, "{told:?}");
+        }
+    }
+    // What is left out of an update is as it was.
+    let changed = ("StackName", "changed1");
+    assert_eq!(desk.post("UpdateStack", &[changed, ("TemplateBody", &bad)]).await.status, 200);
+    assert_eq!(desk.settled(changed.1).await, "ROLLBACK_COMPLETE");
+    for action in ["CreateStack", "UpdateStack"] {
+        let stack = if action == "CreateStack" { ("StackName", "other") } else { changed };
+        let asked = [stack, ("TemplateBody", good.as_str()), (disable, "true")];
+        let both = desk.post(action, &[&asked[..], &[(on_failure, "ROLLBACK")]].concat()).await;
+        let code = (both.status, within(&both.text, "Code"));
+        assert_eq!(code, (400, "InvalidParameterCombination"), "{action}: {}", both.text);
+        let unread = desk.post(action, &[asked[0], asked[1], (disable, "perhaps")]).await;
+        let code = (unread.status, within(&unread.text, "Code"));
+        assert_eq!(code, (400, "InvalidParameterValue"), "{action}: {}", unread.text);
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn a_template_may_be_fetched() {
+    let desk = Desk::open().await;
+    let shelf = Shelf::new().await;
+    let text = "heat_template_version: 2018-08-31\ndescription: from afar\n";
+    let url = shelf.lay("/main.yaml", text);
+    let far = ("StackName", "far");
+    let described = async || {
+        desk.settled("far").await;
+        let shown = desk.get("DescribeStacks", &[far]).await;
+        within(&shown.text, "Description").to_owned()
+    };
+    let created = desk.post("CreateStack", &[far, ("TemplateUrl", &url)]).await;
+    assert_eq!(created.status, 200, "{}", created.text);
+    assert_eq!(described().await, "from afar");
+    // By Amazon's name of it, too.
+    shelf.lay("/main.yaml", text.replace("afar", "nearby"));
+    let updated = desk.post("UpdateStack", &[far, ("TemplateURL", &url)]).await;
+    assert_eq!(updated.status, 200, "{}", updated.text);
+    assert_eq!(described().await, "from nearby");
+    let validated = desk.post("ValidateTemplate", &[("TemplateUrl", &url)]).await;
+    assert_eq!(within(&validated.text, "Description"), "from nearby");
+    // One that is sent is taken, and none fetched.
+    let asked = shelf.asked();
+    let here = text.replace("afar", "here");
+    let both = [far, ("TemplateBody", &here), ("TemplateUrl", &url)];
+    assert_eq!(desk.post("UpdateStack", &both).await.status, 200);
+    assert_eq!((described().await.as_str(), shelf.asked()), ("from here", asked));
+    shelf.clear();
+    for action in ["CreateStack", "UpdateStack"] {
+        let stack = if action == "CreateStack" { ("StackName", "other") } else { far };
+        let gone = desk.post(action, &[stack, ("TemplateUrl", &url)]).await;
+        let code = (gone.status, within(&gone.text, "Code"));
+        assert_eq!(code, (400, "InvalidParameterValue"), "{action}: {}", gone.text);
+        let none = desk.post(action, &[stack]).await;
+        let code = (none.status, within(&none.text, "Code"));
+        assert_eq!(code, (400, "MissingParameter"), "{action}: {}", none.text);
+    }
     desk.app.stop().await;
 }
 
@@ -355,6 +509,34 @@ async fn templates_are_looked_over_without_a_stack() {
         "{}",
         valid.text
     );
+    let grouped = json!({
+        "heat_template_version": "2018-08-31",
+        "parameters": { "a": { "type": "string" }, "b": { "type": "string", "hidden": true } },
+        "parameter_groups": [
+            { "label": "first", "description": "of both", "parameters": ["b", "a"] },
+        ],
+    });
+    let grouped = grouped.to_string();
+    let grouped = [("TemplateBody", grouped.as_str()), ("ContentType", "JSON")];
+    let shown = desk.post("ValidateTemplate", &grouped[..1]).await;
+    assert_eq!(
+        within(&shown.text, "ParameterGroups"),
+        "<member><label>first</label><description>of both</description>\
+         <parameters><member>b</member><member>a</member></parameters></member>"
+    );
+    let environment = within(&shown.text, "Environment");
+    assert_eq!(within(environment, "resource_registry"), "<resources/>");
+    assert_eq!(all(&shown.text, "NoEcho"), ["false", "true"]);
+    assert!(!valid.text.contains("ParameterGroups"), "{}", valid.text);
+    let shown = desk.post("ValidateTemplate", &grouped).await.json();
+    let environment = &shown["ValidateTemplateResponse"]["ValidateTemplateResult"]["Environment"];
+    let nothing = json!({
+        "resource_registry": { "resources": {} },
+        "parameters": {},
+        "parameter_defaults": {},
+        "event_sinks": [],
+    });
+    assert_eq!(*environment, nothing);
     // What can be read and does not hold together is an answer, as in Heat.
     let wrong = r#"{"HeatTemplateFormatVersion": "2012-12-12", "Resources":
         {"A": {"Type": "OS::Heat::TestResource", "Properties": {"none": 1}}}}"#;

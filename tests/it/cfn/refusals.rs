@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use hearth::clock::SystemClock;
 use hearth::policy::{Policy, PolicyPaths, PolicySettings};
+use serde_json::json;
 
 use super::desk::{Desk, named, now, within};
 use super::signer::{Key, query};
@@ -151,5 +152,33 @@ async fn everything_in_a_request_has_a_bound() {
     let line = format!("/v1/?Action=ListStacks&x={}", "x".repeat(20_000));
     let line = desk.send("GET", &line, &[], None).await;
     assert_eq!(code(&desk, &line), (400, "RequestLimitExceeded"));
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn what_is_outside_of_a_version_is_told_of_the_versions_or_nothing() {
+    let desk = Desk::open().await;
+    for root in [&desk.app.cfn_url, &desk.app.watch_url] {
+        let versions = json!({ "versions": [{
+            "id": "v1.0",
+            "status": "CURRENT",
+            "links": [{ "rel": "self", "href": format!("{root}/v1/") }],
+        }] });
+        for path in ["", "/", "/versions", "/v2", "/v2/", "/v0.1/stacks", "/v3?Action=ListStacks"] {
+            for verb in ["GET", "POST"] {
+                let told = desk.app.send(verb, &format!("{root}{path}"), &[], None).await;
+                assert_eq!((told.status, told.json()), (300, versions.clone()), "{verb} {path}");
+            }
+        }
+        for path in ["/elsewhere", "/stacks", "/v", "/v1/elsewhere"] {
+            let told = desk.app.send("GET", &format!("{root}{path}"), &[], None).await;
+            assert_eq!(told.status, 404, "{path}");
+        }
+        // Both of its names are served.
+        for path in ["/v1", "/v1/", "/v1.0/"] {
+            let told = desk.app.send("GET", &format!("{root}{path}"), &[], None).await;
+            assert_eq!(code(&desk, &told), (400, "IncompleteSignature"), "{path}");
+        }
+    }
     desk.app.stop().await;
 }

@@ -12,7 +12,7 @@ const WAITING: &str = r#"{
     "resources": {
         "handle": { "type": "OS::Heat::WaitConditionHandle" },
         "wait": { "type": "OS::Heat::WaitCondition", "properties": {
-            "handle": { "get_resource": "handle" }, "timeout": 60, "count": 2 } }
+            "handle": { "get_resource": "handle" }, "timeout": 60, "count": 4 } }
     },
     "outputs": { "got": { "value": { "get_attr": ["wait", "data"] } } }
 }"#;
@@ -47,12 +47,23 @@ impl Desk {
         body: Option<String>,
         at: Option<DateTime<Utc>>,
     ) -> Answered {
-        let path = format!("/v1/{door}/{arn}");
-        let params = self.key.version_2(verb, &self.host, &path, &Vec::new(), at);
-        let arn = quoted(arn).replace("%2F", "/");
-        let address = format!("/v1/{door}/{arn}?{}", query(&params));
         // As curl sends what it is told to send.
-        self.send(verb, &address, &[], body).await
+        self.send(verb, &self.address(verb, (door, arn), &[], at), &[], body).await
+    }
+
+    /// A signed address of a resource, with parameters that are signed with it.
+    fn address(
+        &self,
+        verb: &str,
+        (door, arn): (&str, &str),
+        params: &[(&str, &str)],
+        at: Option<DateTime<Utc>>,
+    ) -> String {
+        let path = format!("/v1/{door}/{arn}");
+        let params = params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let params = self.key.version_2(verb, &self.host, &path, &params.collect(), at);
+        let arn = quoted(arn).replace("%2F", "/");
+        format!("/v1/{door}/{arn}?{}", query(&params))
     }
 }
 
@@ -71,9 +82,27 @@ async fn a_condition_waits_for_signals_at_a_signed_address() {
     let second = Some(json!({ "status": "SUCCESS", "id": "b", "data": "two" }));
     let heard = desk.signal("POST", ("signal", &arn), second, Some(now())).await;
     assert_eq!((heard.status, heard.text.as_str()), (200, ""));
+    // As a browser asks, with nothing to say; and with all that was heard in the answer.
+    let heard = desk.signal("GET", ("signal", &arn), None, None).await;
+    assert_eq!((heard.status, heard.text.as_str()), (200, ""));
+    assert_eq!(heard.header("content-type"), "text/html; charset=UTF-8");
+    let address = desk.address("GET", condition, &[("ContentType", "JSON")], None);
+    let last = json!({ "id": "d", "data": "four" }).to_string();
+    let heard = desk.send("GET", &address, &[], Some(last)).await;
+    assert_eq!(heard.header("content-type"), "application/json", "{}", heard.text);
+    let signal =
+        |data: Value, reason: &str| json!({ "status": "SUCCESS", "reason": reason, "data": data });
+    let metadata = json!({
+        "a": signal("one".into(), "Signal 1 received"),
+        "b": signal("two".into(), "Signal 2 received"),
+        "3": signal(Value::Null, "Signal 3 received"),
+        "d": signal("four".into(), "Signal 4 received"),
+    });
+    assert_eq!(heard.json(), json!({ "resource": "handle", "metadata": metadata }));
     assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
     let shown = desk.get("DescribeStacks", &[("StackName", "web")]).await;
-    assert_eq!(within(&shown.text, "OutputValue"), r#"{"a": "one", "b": "two"}"#);
+    let got = r#"{"a": "one", "b": "two", "3": null, "d": "four"}"#;
+    assert_eq!(within(&shown.text, "OutputValue"), got);
     desk.app.stop().await;
 }
 

@@ -35,6 +35,9 @@ const DATUM: [(&str, &str); 6] = [
     ("MetricData.member.1.Dimensions.member.1.Value", "web"),
 ];
 
+/// A datum's value.
+const VALUE: &str = "MetricData.member.1.Value";
+
 fn code(answer: &Answered) -> (u16, String) {
     (answer.status, within(&answer.text, "Code").to_owned())
 }
@@ -121,6 +124,24 @@ async fn an_alarm_is_made_fed_looked_at_and_deleted() {
     assert_eq!(within(&told.text, "AlarmName"), "hot");
     let told = desk.watch("DescribeAlarmsForMetric", &of_metric[..2]).await;
     assert!(told.text.contains("<MetricAlarms/>"), "{}", told.text);
+    for (name, value, is_its) in [
+        ("Period", "60", true),
+        ("Period", "300", false),
+        ("Statistic", "Average", true),
+        ("Statistic", "Sum", false),
+    ] {
+        let asked = [&of_metric[..], &[(name, value)]].concat();
+        let told = desk.watch("DescribeAlarmsForMetric", &asked).await.text;
+        assert_eq!(told.contains("<AlarmName>hot<"), is_its, "{name} {value}: {told}");
+    }
+    let counted = but(&but(&DATUM, "MetricData.member.1.Unit", "Count"), VALUE, "7");
+    assert_eq!(desk.watch("PutMetricData", &counted).await.status, 200);
+    for (unit, average) in [("Percent", "90.5"), ("Count", "7.0")] {
+        let told = desk.watch("GetMetricStatistics", &but(&asked, "Unit", unit)).await.text;
+        assert_eq!((within(&told, "Unit"), within(&told, "Average")), (unit, average), "{told}");
+    }
+    let told = desk.watch("GetMetricStatistics", &but(&asked, "Unit", "Bytes")).await.text;
+    assert!(told.contains("<Datapoints/>"), "{told}");
     let deleted = desk.watch("DeleteAlarms", &[("AlarmNames.member.1", "hot")]).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text);
     assert_eq!(alarms(&desk, &[]).await["MetricAlarms"], json!([]));
@@ -225,8 +246,14 @@ async fn values_that_were_taken_together_are_data_of_their_own_time() {
 #[actix::test]
 async fn alarms_are_told_by_pages_and_by_what_is_asked_of_them() {
     let desk = Desk::open().await;
-    for name in ["a1", "a2", "b1"] {
-        let made = desk.watch("PutMetricAlarm", &but(&ALARM, "AlarmName", name)).await;
+    for (name, told) in [("a1", "OKActions"), ("a2", "InsufficientDataActions"), ("b1", "")] {
+        let actions = match told {
+            "" => vec![],
+            told => vec![(format!("{told}.member.1"), format!("https://{name}.example"))],
+        };
+        let actions = actions.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let alarm: Vec<_> = but(&ALARM, "AlarmName", name).into_iter().chain(actions).collect();
+        let made = desk.watch("PutMetricAlarm", &alarm).await;
         assert_eq!(made.status, 200, "{}", made.text);
     }
     let names = |told: &Value| -> Vec<String> {
@@ -240,8 +267,70 @@ async fn alarms_are_told_by_pages_and_by_what_is_asked_of_them() {
     assert_eq!((names(&second), &second["NextToken"]), (vec!["b1".to_owned()], &Value::Null));
     assert_eq!(names(&alarms(&desk, &[("AlarmNamePrefix", "a")]).await), ["a1", "a2"]);
     assert_eq!(names(&alarms(&desk, &[("AlarmNames.member.1", "b1")]).await), ["b1"]);
+    for (prefix, expected) in [
+        ("https://a", ["a1", "a2"].as_slice()),
+        ("https://a2.example", &["a2"]),
+        ("a1", &[]),
+        ("", &["a1", "a2", "b1"]),
+    ] {
+        assert_eq!(names(&alarms(&desk, &[("ActionPrefix", prefix)]).await), expected, "{prefix}");
+    }
     assert_eq!(names(&alarms(&desk, &[("StateValue", "OK")]).await), [""; 0]);
     assert_eq!(names(&alarms(&desk, &[("StateValue", "INSUFFICIENT_DATA")]).await).len(), 3);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn the_history_of_alarms_is_told_by_pages_and_times() {
+    let desk = Desk::open().await;
+    let before = SystemClock.now();
+    assert_eq!(desk.watch("PutMetricAlarm", &ALARM).await.status, 200);
+    for (state, reason) in [("ALARM", "first"), ("OK", "second"), ("ALARM", "third")] {
+        let set = [("AlarmName", "hot"), ("StateValue", state), ("StateReason", reason)];
+        assert_eq!(desk.watch("SetAlarmState", &set).await.status, 200);
+    }
+    let history = async |asked: &[(&str, &str)]| {
+        let asked = [&[("ContentType", "JSON"), ("AlarmName", "hot")], asked].concat();
+        let told = desk.watch("DescribeAlarmHistory", &asked).await;
+        assert_eq!(told.status, 200, "{}", told.text);
+        told.json()["DescribeAlarmHistoryResponse"]["DescribeAlarmHistoryResult"].clone()
+    };
+    let whole = history(&[]).await;
+    let all = whole["AlarmHistoryItems"].as_array().unwrap().clone();
+    let kinds: Vec<_> = all.iter().map(|item| item["HistoryItemType"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["StateUpdate", "StateUpdate", "StateUpdate", "ConfigurationUpdate"]);
+    // The newest comes first.
+    assert!(all[0]["HistoryData"].as_str().unwrap().contains("third"), "{whole}");
+    assert_eq!(whole["NextToken"], Value::Null);
+
+    let (mut found, mut token) = (Vec::new(), None);
+    loop {
+        let next = token.iter().map(|token: &String| ("NextToken", token.as_str()));
+        let asked: Vec<_> = [("MaxRecords", "3")].into_iter().chain(next).collect();
+        let page = history(&asked).await;
+        found.extend(page["AlarmHistoryItems"].as_array().unwrap().iter().cloned());
+        token = page["NextToken"].as_str().map(str::to_owned);
+        if token.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, all);
+
+    let [early, late] =
+        [before, SystemClock.now() + TimeDelta::seconds(1)].map(|at| at.to_rfc3339());
+    let (start, end) = ("StartDate", "EndDate");
+    for (asked, count) in [
+        (vec![(start, early.as_str())], 4),
+        (vec![(start, &early), (end, &late)], 4),
+        (vec![(start, &late)], 0),
+        (vec![(end, &early)], 0),
+        (vec![(end, &late), ("HistoryItemType", "ConfigurationUpdate")], 1),
+    ] {
+        let told = history(&asked).await;
+        assert_eq!(told["AlarmHistoryItems"].as_array().unwrap().len(), count, "{asked:?}");
+    }
+    let refused = desk.watch("DescribeAlarmHistory", &[("NextToken", "last")]).await;
+    assert_eq!(code(&refused), (400, "InvalidParameterValue".into()));
     desk.app.stop().await;
 }
 

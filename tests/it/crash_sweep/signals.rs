@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hearth::model::StackId;
+use hearth::model::{StackId, Status};
 use hearth::projections::ConfigQuery;
 use serde_json::{Value, json};
 
@@ -40,6 +40,9 @@ fn template(script: &str, [agent, place]: [&str; 2]) -> Value {
                    "properties": { "signal_transport": "ZAQAR_SIGNAL" } },
         "heard": { "type": "OS::Heat::WaitCondition", "properties": {
             "handle": { "get_resource": "queue" }, "timeout": 600 } },
+        "swift": { "type": "OS::Heat::SwiftSignalHandle" },
+        "found": { "type": "OS::Heat::SwiftSignal", "properties": {
+            "handle": { "get_resource": "swift" }, "timeout": 600 } },
         "address": { "type": "OS::Heat::UpdateWaitConditionHandle" },
         "policy": { "type": "OS::Heat::ScalingPolicy", "properties": {
             "auto_scaling_group_id": "none", "adjustment_type": "change_in_capacity",
@@ -53,7 +56,7 @@ fn template(script: &str, [agent, place]: [&str; 2]) -> Value {
 
 /// The signals that are sent, again and again until nobody waits any more: the names of resources,
 /// with ids, or with the servers of deployments, which answer by the transport that they are told.
-const SIGNALS: [(&str, &str); 7] = [
+const SIGNALS: [(&str, &str); 8] = [
     ("handle", "a"),
     ("handle", "b"),
     ("deployment", "s1"),
@@ -61,6 +64,7 @@ const SIGNALS: [(&str, &str); 7] = [
     ("put", "s3"),
     ("posted", "s4"),
     ("queue", "c"),
+    ("swift", "d"),
 ];
 
 /// Sends a signal; whether it was taken, and so is never lost.
@@ -71,6 +75,7 @@ async fn send(world: &World, stack: StackId, (name, id): (&str, &str)) -> bool {
             return world.engine.signal_resource(&who, stack, &name.into(), &details).await.is_ok();
         }
         "queue" => return post(world, stack, id).await,
+        "swift" => return put(world, stack, id).await,
         _ => id,
     };
     match Told::on(world, server).await {
@@ -88,6 +93,20 @@ async fn post(world: &World, stack: StackId, id: &str) -> bool {
     let Some(told) = told.filter(|told| told["queue_id"].is_string()) else { return false };
     let Some(queue) = Queue::open(&told).await else { return false };
     queue.takes(&json!({ "id": id })).await
+}
+
+/// Puts a signal to the object of a handle, while somebody looks for it.
+async fn put(world: &World, stack: StackId, id: &str) -> bool {
+    let waits = world.views.resource(stack, "found").await.unwrap();
+    if waits.is_none_or(|row| row.status != Status::InProgress) {
+        return false;
+    }
+    let who = world.requester();
+    let shown = world.engine.inspect_resource(&who, stack, &"swift".into(), &[]).await;
+    let address = shown.ok().and_then(|shown| Some(shown.get("endpoint")?.as_str()?.to_owned()));
+    let Some(address) = address else { return false };
+    let put = reqwest::Client::new().put(address).body(json!({ "id": id }).to_string()).send();
+    put.await.is_ok_and(|put| put.status().is_success())
 }
 
 /// Signals what waits until the stack is in a state, or the log is cut.

@@ -180,6 +180,24 @@ fn what_a_resource_keeps_is_shown_without_its_secrets() {
 }
 
 #[test]
+fn what_one_project_deleted_is_purged_and_nothing_of_others() {
+    let desk = Desk::new();
+    let template = "heat_template_version: 2021-04-16\nresources:\n  word: { type: \
+                    OS::Heat::RandomString }\n";
+    std::fs::write(desk.0.path().join("word.yaml"), template).unwrap();
+    desk.said("up word.yaml --data d");
+    let shown = desk.replayed("word");
+    let (id, project) = (&shown["stack"]["id"], shown["stack"]["project"].as_str().unwrap());
+    let (id, purge) = (id.as_str().unwrap(), "manage purge_deleted 0 -g seconds --data d -p");
+    assert!(desk.said(&format!("{purge} {project}")).contains("purged: 0 stacks"));
+    desk.said("down word --yes --data d");
+    assert!(desk.said(&format!("{purge} another")).contains("purged: 0 stacks"));
+    assert_eq!(desk.replayed(id)["stack"]["stack_status"], "DELETE_COMPLETE");
+    assert!(desk.said(&format!("{purge} {project}")).contains("purged: 1 stacks"));
+    desk.refused(&format!("replay {id} --data d"));
+}
+
+#[test]
 fn the_domain_of_stacks_users_is_made_once() {
     let desk = Desk::new();
     let served = Served::start(&desk.data(), &[], &[]);

@@ -147,6 +147,70 @@ async fn agents_are_told_and_answer_as_the_operator_says_and_of_the_keystone_tha
 }
 
 #[actix::test]
+async fn resources_are_signaled_at_the_address_that_the_operator_says() {
+    let handle = |transport: &str| {
+        json!({ "type": "OS::Heat::WaitConditionHandle",
+                "properties": { "signal_transport": transport } })
+    };
+    let body = json!({ "stack_name": "s", "template": {
+        "heat_template_version": "2021-04-16",
+        "resources": {
+            "password": handle("HEAT_SIGNAL"),
+            "token": handle("TOKEN_SIGNAL"),
+            "policy": { "type": "OS::Heat::ScalingPolicy", "properties": {
+                "auto_scaling_group_id": "none", "adjustment_type": "change_in_capacity",
+                "scaling_adjustment": 1,
+            } },
+        },
+        "outputs": {
+            "password": { "value": { "get_attr": ["password", "signal"] } },
+            "token": { "value": { "get_attr": ["token", "endpoint"] } },
+            "policy": { "value": { "get_attr": ["policy", "signal_url"] } },
+        },
+    } });
+    let named = "https://heat.example:13004/v1/%(tenant_id)s";
+    for said in [named, "https://heat.example:13004/v1"] {
+        let home = tempfile::tempdir().unwrap();
+        let served = Served::start(home.path(), &[], &[("HEARTH_CLIENTS_HEAT__URL", said)]);
+        let user = User::of(&served).await;
+        let (status, made) = user.post("", &body).await;
+        assert_eq!(status, 201, "{made}");
+        let made: Value = serde_json::from_str(&made).unwrap();
+        let id = made["stack"]["id"].as_str().unwrap();
+        let shown = async {
+            loop {
+                let shown = user.get(&format!("/s/{id}")).await["stack"].clone();
+                match shown["stack_status"].as_str().unwrap() {
+                    "CREATE_IN_PROGRESS" => tokio::time::sleep(Duration::from_millis(20)).await,
+                    status => return (status.to_owned(), shown),
+                }
+            }
+        };
+        let (status, shown) = tokio::time::timeout(Duration::from_secs(20), shown).await.unwrap();
+        assert_eq!(status, "CREATE_COMPLETE", "{shown}");
+        let told = |name: &str| {
+            let outputs = shown["outputs"].as_array().unwrap();
+            let output = outputs.iter().find(|output| output["output_key"] == name).unwrap();
+            output["output_value"].as_str().unwrap_or_else(|| panic!("{output}")).to_owned()
+        };
+        let at = |project: &str, resource: &str| {
+            let stack = format!("https://heat.example:13004/v1/{project}/stacks/s/{id}");
+            format!("{stack}/resources/{resource}/signal")
+        };
+        let known: Value = serde_json::from_str(&told("password")).unwrap();
+        let users = known["project_id"].as_str().unwrap();
+        assert_eq!(known["alarm_url"], at(users, "password"), "{said}");
+        assert_eq!(told("token"), at(users, "token"), "{said}");
+        let (_, project) = user.stacks.strip_suffix("/stacks").unwrap().rsplit_once('/').unwrap();
+        assert_eq!(told("policy"), at(project, "policy"), "{said}");
+        served.stop();
+    }
+    let home = tempfile::tempdir().unwrap();
+    let said = refused(home.path(), &[], &[("HEARTH_CLIENTS_HEAT__URL", "heat.example")]);
+    assert!(said.contains("[clients_heat] url"), "{said}");
+}
+
+#[actix::test]
 async fn bounds_on_templates_are_those_that_the_operator_set() {
     let many = json!({ "expression": "$.data.select($ + 1)", "data": [1, 2, 3] });
     let template = |resource: Value| json!({ "heat_template_version": "2021-04-16", "resources": { "r": resource } });
