@@ -17,6 +17,7 @@ mod implicit;
 pub mod job;
 pub(crate) mod kept;
 mod local_constraints;
+mod looked;
 mod mime;
 mod nested;
 mod plugins;
