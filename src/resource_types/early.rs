@@ -10,7 +10,6 @@ use super::constraints::custom;
 use super::declared::{Declaration, Translation};
 use super::groups;
 use super::job::Subject;
-use super::local_constraints::ask_custom;
 use super::looked::Looked;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
@@ -243,7 +242,10 @@ impl Registry {
             true => Strictness::NamesAlone,
             false => Strictness::Strict,
         };
-        let ask = |constraint: &str, value: &Value| ask_custom(self.finders(), constraint, value);
+        let now = self.clock.now();
+        let ask = |constraint: &str, value: &Value| {
+            custom::check_local(self.finders(), constraint, value, now)
+        };
         let read = read(&schema, translation, &given, strictness, &ask);
         let path = definition.path_of(name, key);
         let problems = read.problems.into_iter().map(|problem| problem.error(&path));

@@ -16,7 +16,6 @@ mod groups;
 mod implicit;
 pub mod job;
 pub(crate) mod kept;
-mod local_constraints;
 mod looked;
 mod mime;
 mod nested;

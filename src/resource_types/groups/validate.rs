@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::chain;
 use super::member_stack::count;
-use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};
 use crate::resource_types::job::{Subject, Work};
@@ -86,8 +85,8 @@ impl Registry {
             templates: self.operator_templates(),
             room: usize::MAX,
             timeout: std::time::Duration::MAX,
-            now: SystemClock.now(),
-            chance: &|bytes| SystemClock.fill(bytes),
+            now: self.clock.now(),
+            chance: &|bytes| self.clock.fill(bytes),
         };
         Some(nested.sample(&ask, even_if_empty).map_err(|error| TemplateError {
             class: error.class().to_owned().into(),
