@@ -132,7 +132,7 @@ impl<'a> ChildBeat<'a> {
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| moment.fill(bytes);
         let around = self.around(sight);
-        let ask = self.ask(&subject, around, self.work, (moment.now, &chance));
+        let ask = self.ask(&subject, around, self.work, moment.now, &chance);
         if self.step.state.is_null()
             && let Some(ChildPlan { memory, data }) = self.nested.plan(&ask)
         {
@@ -190,7 +190,7 @@ impl<'a> ChildBeat<'a> {
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
         let around = self.around(sight);
         let wanted =
-            self.nested.resized(&self.ask(&subject, around, &work, (moment.now, &chance)), size)?;
+            self.nested.resized(&self.ask(&subject, around, &work, moment.now, &chance), size)?;
         let definition = self.define(&wanted, around).map_err(Failure::from)?;
         Ok(Some(ChildDefined {
             timeout_mins: sight.parent.revision.settings.timeout_mins,
@@ -217,8 +217,7 @@ impl<'a> ChildBeat<'a> {
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| moment.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
-        let wanted =
-            self.nested.wanted(&self.ask(&subject, around, &work, (moment.now, &chance)))?;
+        let wanted = self.nested.wanted(&self.ask(&subject, around, &work, moment.now, &chance))?;
         self.define(&wanted, around).map_err(Failure::from)
     }
 
@@ -227,7 +226,7 @@ impl<'a> ChildBeat<'a> {
     pub fn is_in_batches(&self, around: Around<'_>, moment: &Moment<'_>) -> bool {
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| moment.fill(bytes);
-        let ask = self.ask(&subject, around, self.work, (moment.now, &chance));
+        let ask = self.ask(&subject, around, self.work, moment.now, &chance);
         let memory = self.nested.plan(&ask).map(|plan| plan.memory).unwrap_or_default();
         let next = self.nested.next(&ask, &memory);
         next.is_ok_and(|step| step.is_some_and(|step| !step.memory.is_null()))
@@ -248,7 +247,8 @@ impl<'a> ChildBeat<'a> {
         subject: &'b Subject,
         around: Around<'b>,
         work: &'b Work,
-        (now, chance): (DateTime<Utc>, &'b dyn Fn(&mut [u8])),
+        now: DateTime<Utc>,
+        chance: &'b dyn Fn(&mut [u8]),
     ) -> ChildAsk<'b> {
         ChildAsk {
             work,
