@@ -124,7 +124,7 @@ impl Credentials {
         project: &ProjectId,
         trustor: &Trustor,
     ) -> Result<Session, Failure> {
-        let Some(cloud) = &services.cloud else { return Ok(Session::detached()) };
+        let Some(cloud) = &services.cloud else { return Ok(Session::detached(&services.clock)) };
         let key = (project.clone(), trustor.clone());
         if let Some(known) = self.sessions().get(&key) {
             return Ok(known.session.clone());

@@ -14,6 +14,7 @@ use super::claims::Claims;
 use super::credentials::check_home;
 use super::directory::Directory;
 use super::extensions::Extensions;
+use super::look::AskSummary;
 use super::measures::Measures;
 use super::pool::{Pool, TemplateLoad};
 use super::services::{EngineLimits, ForbiddenTypes, Services};
@@ -21,7 +22,7 @@ use super::sessions::Credentials;
 use super::shell::{Expected, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{SeenNow, Stack, StackCommand};
-use super::stack_actor::{AskHead, Drop, OutputsNow, ReadLive, Stand};
+use super::stack_actor::{AskHead, Drop, OutputsNow, ReadLive};
 use super::tallies::Tallies;
 use super::turns::Turns;
 use super::{definition, exposure};
@@ -280,7 +281,7 @@ impl Engine {
     }
 
     pub(super) async fn stand(&self, stack: StackId) -> Result<Option<StackSummary>, Refusal> {
-        self.ask_of(stack, || Stand).await
+        self.ask_of(stack, || AskSummary).await
     }
 
     /// Asks a stack's actor; one that went to rest meanwhile is woken and asked again.

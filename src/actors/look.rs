@@ -1,10 +1,17 @@
-//! How a resource of a stack is found, told something, and looked at as it is.
+//! How a stack is asked for its summary, and how a resource of it is found, told something, and
+//! looked at as it is.
 
 use actix::prelude::*;
 
+use super::asks::StackSummary;
 use super::resource::{Resource, ResourceCommand};
 use super::shell::{Ask, Expected, Receipt, Shell};
 use crate::model::{Refusal, ResourceName};
+
+/// Asks for the summary of a stack.
+#[derive(Message)]
+#[rtype(result = "Option<StackSummary>")]
+pub struct AskSummary;
 
 /// Asks for the actor of the incarnation that counts for a name.
 #[derive(Message)]

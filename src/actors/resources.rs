@@ -235,7 +235,7 @@ impl Engine {
         };
         let session = match &self.services.cloud {
             Some(cloud) => who.session(cloud, &who.caller.project_id),
-            None => Session::detached(),
+            None => Session::detached(&self.services.clock),
         };
         if driver.nests().is_some() {
             let (services, driver) = (&self.services, driver.as_ref());

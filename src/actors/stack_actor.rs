@@ -17,7 +17,7 @@ use super::asks::{StackHead, StackSummary};
 use super::definition;
 use super::drop_snapshot::drop_snapshot;
 use super::executor;
-use super::look::{PassOn, ResourceNamed, ResourceOfUser, ResourceReferred};
+use super::look::{AskSummary, PassOn, ResourceNamed, ResourceOfUser, ResourceReferred};
 use super::nest::{Busy, Nest};
 use super::nested;
 use super::project::ProjectCommand;
@@ -484,15 +484,10 @@ impl Handler<AskHead> for Shell<Stack> {
     }
 }
 
-/// Asks a stack how it stands.
-#[derive(Message)]
-#[rtype(result = "Option<StackSummary>")]
-pub struct Stand;
-
-impl Handler<Stand> for Shell<Stack> {
+impl Handler<AskSummary> for Shell<Stack> {
     type Result = Option<StackSummary>;
 
-    fn handle(&mut self, _: Stand, _ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: AskSummary, _ctx: &mut Context<Self>) -> Self::Result {
         StackSummary::of(self.view(), self.stands_at())
     }
 }

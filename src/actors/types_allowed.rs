@@ -28,7 +28,10 @@ impl Engine {
     pub fn cloud_of(&self, who: &RequestContext) -> Session {
         let cloud = self.services.cloud.as_ref();
         let session = cloud.map(|cloud| who.session(cloud, &who.caller.project_id));
-        session.map_or_else(Session::detached, |session| session.of_service())
+        match session {
+            Some(session) => session.of_service(),
+            None => Session::detached(&self.services.clock),
+        }
     }
 
     /// Refuses a type that the cloud has no service for, or whose extension that does not have.

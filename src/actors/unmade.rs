@@ -1,6 +1,7 @@
 //! A resource that is not made yet, as previews show it. As in Heat its properties are whole, and
 //! of its attributes those are known that repeat properties.
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::stack::Known;
@@ -15,9 +16,10 @@ pub(super) fn properties(
     known: &Known,
     name: &ResourceName,
     given: &JsonMap,
+    now: DateTime<Utc>,
 ) -> JsonMap {
     let definition = &known.definition;
-    let accepted = registry.accept_in(definition, name, given.clone());
+    let accepted = registry.accept_in(definition, name, given.clone(), now);
     let given = accepted.unwrap_or_else(|_| given.clone());
     let declared = definition.resources().get(name);
     match declared.and_then(|it| registry.schema(&it.type_name)) {

@@ -430,6 +430,10 @@ impl Cloud {
     pub(super) fn now(&self) -> DateTime<Utc> {
         self.inner.clock.now()
     }
+
+    pub(super) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.inner.clock)
+    }
 }
 
 impl Measured for Cloud {

@@ -16,13 +16,14 @@ use super::microversion::Microversion;
 use super::request::{Method, Request, Response};
 use super::service::Service;
 use super::transport::Call;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::Clock;
 use crate::model::{Caller, ProjectId, Secret};
 
 /// A cloud and the credentials to call it with. Clones share their token.
 #[derive(Clone)]
 pub struct Session {
     pub(super) bound: Option<Bound>,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) behalf: Option<Behalf>,
     /// Whether a call of it may have changed the cloud.
     pub(super) changes: Arc<AtomicBool>,
@@ -36,12 +37,13 @@ pub(super) struct Bound {
 
 impl Session {
     pub(super) fn new(cloud: Cloud, login: Arc<Login>) -> Self {
-        Self { bound: Some(Bound { cloud, login }), behalf: None, changes: Arc::default() }
+        let clock = cloud.clock();
+        Self { bound: Some(Bound { cloud, login }), clock, behalf: None, changes: Arc::default() }
     }
 
     /// A session that reaches nothing, for work that needs no cloud.
-    pub fn detached() -> Self {
-        Self { bound: None, behalf: None, changes: Arc::default() }
+    pub fn detached(clock: &Arc<dyn Clock>) -> Self {
+        Self { bound: None, clock: Arc::clone(clock), behalf: None, changes: Arc::default() }
     }
 
     /// The same session for a request of ours, whose id the services log beside theirs.
@@ -66,9 +68,9 @@ impl Session {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// The present moment, by the cloud's clock.
+    /// The present moment.
     pub fn now(&self) -> DateTime<Utc> {
-        self.bound.as_ref().map_or_else(|| SystemClock.now(), |bound| bound.cloud.now())
+        self.clock.now()
     }
 
     /// Makes the call. A token that the service refuses is replaced once. One that it could not have

@@ -296,6 +296,7 @@ async fn what_is_secret_shows_nowhere() {
 
 #[tokio::test]
 async fn a_session_of_no_cloud_sends_nothing() {
-    let error = Session::detached().send(read()).await.unwrap_err();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let error = Session::detached(&clock).send(read()).await.unwrap_err();
     assert_eq!((error.class(), error.is_transient()), ("ClientException", false));
 }

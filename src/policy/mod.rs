@@ -28,7 +28,7 @@ use self::evaluate::{Heard, Question, Unheard};
 use self::files::Fingerprint;
 use self::remote::Remote;
 use self::rules::{Rules, TYPE_PREFIX};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::Clock;
 use crate::model::Caller;
 
 /// How long rules hold before their files are looked at again.
@@ -105,8 +105,8 @@ impl Policy {
     }
 
     /// The defaults, without files.
-    pub fn defaults() -> Result<Self, PolicyError> {
-        Self::load(PolicySettings::default(), Arc::new(SystemClock))
+    pub fn defaults(clock: Arc<dyn Clock>) -> Result<Self, PolicyError> {
+        Self::load(PolicySettings::default(), clock)
     }
 
     /// Whether a caller may do this, by the rule of its name, in the project that his token is

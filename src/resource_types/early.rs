@@ -10,7 +10,7 @@ use super::constraints::custom;
 use super::declared::{Declaration, Translation};
 use super::groups;
 use super::job::Subject;
-use super::local_constraints::ask_custom;
+use super::looked::Looked;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
 use super::registry::{PluginChecks, Registry};
@@ -31,35 +31,6 @@ pub(super) struct Early<'a> {
     forgiven: IndexMap<String, String>,
     /// The properties that depend on resources.
     unknown: Vec<String>,
-}
-
-/// What a check beyond the schema may look at.
-pub(crate) struct Looked<'a> {
-    pub(crate) registry: &'a Registry,
-    pub(crate) definition: &'a StackDefinition,
-    pub(crate) name: &'a ResourceName,
-    /// With defaults.
-    pub(crate) properties: &'a JsonMap,
-    pub(crate) update_policy: &'a JsonMap,
-    /// As [`Early`] has it.
-    pub(super) forgiven: &'a IndexMap<String, String>,
-}
-
-impl Looked<'_> {
-    /// Heat's wording where a check raised one of Python's exceptions.
-    pub(crate) fn fallen(&self, class: &str, message: String) -> TemplateError {
-        let [resources, name, _] = self.definition.path_of(self.name, "");
-        TemplateError::validation(message).headed(class).in_path([resources, name])
-    }
-
-    /// What the type's rules read must be readable, whatever else is not held against a value.
-    fn check_rules_read(&self, declaration: &Declaration) -> Outcome<()> {
-        let mut read = declaration.rules_read.iter();
-        match read.find_map(|name| self.forgiven.get(name)) {
-            Some(message) => Err(self.fallen("ValueError", message.clone())),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Registry {
@@ -271,7 +242,10 @@ impl Registry {
             true => Strictness::NamesAlone,
             false => Strictness::Strict,
         };
-        let ask = |constraint: &str, value: &Value| ask_custom(self.finders(), constraint, value);
+        let now = self.clock.now();
+        let ask = |constraint: &str, value: &Value| {
+            custom::check_local(self.finders(), constraint, value, now)
+        };
         let read = read(&schema, translation, &given, strictness, &ask);
         let path = definition.path_of(name, key);
         let problems = read.problems.into_iter().map(|problem| problem.error(&path));

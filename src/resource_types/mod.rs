@@ -16,7 +16,7 @@ mod groups;
 mod implicit;
 pub mod job;
 pub(crate) mod kept;
-mod local_constraints;
+mod looked;
 mod mime;
 mod nested;
 mod plugins;

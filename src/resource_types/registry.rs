@@ -6,15 +6,16 @@ use std::sync::{Arc, OnceLock};
 
 use crate::model::IndexMap;
 use crate::model::taint::taint;
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 use tracing::error;
 
 use super::advice;
 use super::child::OperatorTemplates;
+use super::constraints::custom;
 use super::declared::reader;
 use super::declared::{Declaration, Declared, Translation};
 use super::finders::Finders;
-use super::local_constraints::ask_custom;
 use super::nested;
 use super::plugins::{Plugins, Reread};
 use super::python;
@@ -23,6 +24,7 @@ use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat::{TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE};
 use super::types::{BUILT_IN, BuiltIn};
 use super::unusable::RegistryError;
+use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{
     Advice, AllGiven, AttributeRead, Given, Mappings, Member, Outcome, StackDefinition,
@@ -46,6 +48,8 @@ pub struct Registry {
     operator_templates: OperatorTemplates,
     /// Properties, their defaults in Heat, and what is in their place.
     defaults: Vec<(String, Value, Value)>,
+    /// By which requests are checked; decisions bring their own moment.
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 /// Whose rules beyond the schemas a definition is held to.
@@ -82,12 +86,18 @@ impl Registry {
             plugin_checks: PluginChecks::All,
             operator_templates: OperatorTemplates::new(),
             defaults: Vec::new(),
+            clock: Arc::new(SystemClock),
         })
     }
 
     /// The same types, with these rules alone.
     pub fn with_plugin_checks(self, plugin_checks: PluginChecks) -> Self {
         Self { plugin_checks, ..self }
+    }
+
+    /// The same types, which check requests by this clock.
+    pub fn on_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
     }
 
     /// Takes a template that an operator has in the place of Hearth's own, by the option that names
@@ -245,12 +255,13 @@ impl Registry {
         resource: &ResourceName,
         type_name: &str,
         properties: JsonMap,
+        now: DateTime<Utc>,
     ) -> Result<JsonMap, Refusal> {
         let declaration = self.known(type_name)?;
         if declaration.accepts_anything {
             return Ok(properties);
         }
-        self.accepted(resource, &declaration.properties, &declaration.translation, properties)
+        self.accepted(resource, &declaration.properties, &declaration.translation, properties, now)
     }
 
     /// The same for a resource of a definition, behind whose type a template may stand.
@@ -259,12 +270,13 @@ impl Registry {
         definition: &StackDefinition,
         resource: &ResourceName,
         properties: JsonMap,
+        now: DateTime<Utc>,
     ) -> Result<JsonMap, Refusal> {
         if let Some(provider) = definition.provider(resource) {
-            return self.accepted(resource, &nested::properties(provider), &[], properties);
+            return self.accepted(resource, &nested::properties(provider), &[], properties, now);
         }
         let type_name = definition.resources().get(resource).map(|it| it.type_name.as_str());
-        self.accept(resource, type_name.unwrap_or_default(), properties)
+        self.accept(resource, type_name.unwrap_or_default(), properties, now)
     }
 
     /// Whether what is of one type may be of the other from now on, as it is.
@@ -279,11 +291,12 @@ impl Registry {
         definition: &StackDefinition,
         resource: &ResourceName,
         policy: JsonMap,
+        now: DateTime<Utc>,
     ) -> Result<JsonMap, Refusal> {
         let type_name = definition.resources().get(resource).map(|it| it.type_name.as_str());
         match type_name.and_then(|name| self.schema(name)) {
             Some(declaration) if definition.provider(resource).is_none() => {
-                self.accepted(resource, &declaration.update_policy, &[], policy)
+                self.accepted(resource, &declaration.update_policy, &[], policy, now)
             }
             _ => Ok(policy),
         }
@@ -312,12 +325,15 @@ impl Registry {
         schema: &Properties,
         translation: &[Translation],
         properties: JsonMap,
+        now: DateTime<Utc>,
     ) -> Result<JsonMap, Refusal> {
         let given: AllGiven = properties
             .into_iter()
             .map(|(name, value)| (name, Given::Value { value, is_final: true }))
             .collect();
-        let ask = |constraint: &str, value: &Value| ask_custom(self.finders(), constraint, value);
+        let ask = |constraint: &str, value: &Value| {
+            custom::check_local(self.finders(), constraint, value, now)
+        };
         let read = read(schema, translation, &given, Strictness::Strict, &ask);
         match read.problems.into_iter().next() {
             None => Ok(read.properties),
@@ -359,7 +375,7 @@ impl TypeLookup for Registry {
     }
 
     fn check_custom(&self, constraint: &str, value: &Value) -> Result<(), String> {
-        ask_custom(self.finders(), constraint, value)
+        custom::check_local(self.finders(), constraint, value, self.clock.now())
     }
 
     fn takes_anything(&self, type_name: &str) -> bool {
@@ -482,7 +498,12 @@ mod tests {
     fn a_resolved_value_of_the_wrong_type_is_refused() {
         let registry = Registry::built_in().unwrap();
         let refusal = registry
-            .accept(&"a".into(), "OS::Heat::TestResource", map(json!({"fail": "maybe"})))
+            .accept(
+                &"a".into(),
+                "OS::Heat::TestResource",
+                map(json!({"fail": "maybe"})),
+                DateTime::UNIX_EPOCH,
+            )
             .unwrap_err();
         assert_eq!(
             refusal.message,

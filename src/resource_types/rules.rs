@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use chrono::DateTime;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::constraints::custom;
 use super::finders::Finders;
-use super::local_constraints::ask_custom;
 use super::python;
 use crate::model::python::is_truthy;
 use crate::model::{IndexMap, JsonMap, Refusal};
@@ -249,7 +250,10 @@ impl Rule {
                 checked.err().map(|_| Refusal::validation(words))
             }),
             Kind::Satisfies(constraints) => constraints.iter().find_map(|(path, name)| {
-                let checked = ask_custom(&Finders::default(), name, one(values, path)?);
+                let value = one(values, path)?;
+                // Of an address: none that rules name asks for the time of day.
+                let any = DateTime::UNIX_EPOCH;
+                let checked = custom::check_local(&Finders::default(), name, value, any);
                 checked.err().map(Refusal::validation)
             }),
         }

@@ -1,10 +1,13 @@
 //! Circles of files, which import each other, over others or at once: a module and its children may,
-//! and no others.
+//! and no others. What a module hands on (`pub use`) counts as imported from where it is made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::layers::rust_files;
+
+/// Both have objects of one service: those that are data refer to those in Rust, and these to them.
+const OF_ONE_SERVICE: [&str; 2] = ["sandbox/collections", "sandbox/neutron"];
 
 /// A module's path below the crate.
 type Module = Vec<String>;
@@ -18,26 +21,61 @@ fn no_imports_of_files_lead_back_to_one_of_them() {
 #[test]
 fn every_form_of_import_counts_and_a_module_may_import_its_children() {
     let text = "use super::a::{self, B, c::{D, E as F}};\nlet x = crate::g::H::new();\n";
-    let paths: Vec<String> = paths_in(text).iter().map(|path| path.join("::")).collect();
-    let wanted = ["super::a::self", "super::a::B", "super::a::c::D", "super::a::c::E"];
+    let written = Written::of(text);
+    let paths: Vec<String> = written.paths.iter().map(|path| path.join("::")).collect();
+    let wanted = ["super::a", "super::a::B", "super::a::c::D", "super::a::c::E"];
     assert!(wanted.iter().all(|path| paths.contains(&(*path).to_owned())), "{paths:?}");
     assert!(paths.contains(&"crate::g::H::new".to_owned()), "{paths:?}");
 
-    let module = |text: &str| text.split('/').map(str::to_owned).collect::<Module>();
     assert!(are_kin(&module("a"), &module("a/b")) && !are_kin(&module("a/b"), &module("a/c")));
     let imports = [("a", "a/c"), ("a/c", "a/d"), ("a/d", "a/e"), ("a/e", "a/c")];
     let imports = imports.map(|(from, to)| (module(from), BTreeSet::from([module(to)])));
     let found: Vec<String> = in_circles(&BTreeMap::from(imports)).into_iter().collect();
-    assert_eq!(found, ["a/c", "a/d", "a/e"]);
+    assert_eq!(found, ["a/c -> a/d", "a/d -> a/e", "a/e -> a/c"]);
 }
 
-/// What each file imports, but for the modules that it is in and those that are in it.
+#[test]
+fn what_a_module_hands_on_is_imported_from_where_it_is_made() {
+    let files = [
+        ("a", "mod b; mod c;\npub use b::{Limit as Bound, other}; use c::Kind;"),
+        ("a/b", "use super::c::convert;"),
+        ("a/c", "use super::Bound;\nuse serde_json::Value;"),
+        ("a/d", "use super::Kind;"),
+        ("e", "use crate::a;\nfn f() { a::other() }"),
+    ];
+    let files = files.map(|(name, text)| (module(name), Written::of(text)));
+    let imports = imports(&BTreeMap::from(files));
+    assert_eq!(imports[&module("a/d")], BTreeSet::from([module("a/c")]));
+    assert_eq!(imports[&module("e")], BTreeSet::from([module("a"), module("a/b")]));
+    let found: Vec<String> = in_circles(&imports).into_iter().collect();
+    assert_eq!(found, ["a/b -> a/c", "a/c -> a/b"]);
+}
+
+fn module(text: &str) -> Module {
+    text.split('/').map(str::to_owned).collect()
+}
+
+/// What is written in a file.
+#[derive(Default)]
+struct Written {
+    /// Every path in it, from where it stands.
+    paths: Vec<Vec<String>>,
+    /// Those that it imports, by the names that they have in it.
+    names: BTreeMap<String, Vec<String>>,
+}
+
+/// What each file imports, but for its kin.
 fn imports_of_files(source: &Path) -> BTreeMap<Module, BTreeSet<Module>> {
-    let files: BTreeMap<Module, PathBuf> =
-        rust_files(source).into_iter().map(|file| (module_of(source, &file), file)).collect();
-    let imports = files.iter().map(|(module, file)| {
-        let paths = paths_in(&std::fs::read_to_string(file).unwrap());
-        let used = paths.iter().map(|path| leads_to(module, path, &files));
+    let files = rust_files(source).into_iter().map(|file| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        (module_of(source, &file), Written::of(&text))
+    });
+    imports(&files.collect())
+}
+
+fn imports(files: &BTreeMap<Module, Written>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let imports = files.iter().map(|(module, written)| {
+        let used = written.paths.iter().map(|path| leads_to(module, path, files));
         (
             module.clone(),
             used.filter(|used| files.contains_key(used) && !are_kin(module, used)).collect(),
@@ -56,49 +94,60 @@ fn module_of(source: &Path, file: &Path) -> Module {
     parts
 }
 
-/// Whether one is in the other.
+/// Whether one is in the other, or the one's objects refer to the other's.
 fn are_kin(one: &Module, other: &Module) -> bool {
-    one.starts_with(other) || other.starts_with(one)
+    let [data, rust] = OF_ONE_SERVICE.map(module);
+    let refer = |from: &Module, to: &Module| from.starts_with(&data) && to.starts_with(&rust);
+    one.starts_with(other) || other.starts_with(one) || refer(one, other) || refer(other, one)
 }
 
-/// The module that a path of one leads to.
-fn leads_to(from: &Module, path: &[String], files: &BTreeMap<Module, PathBuf>) -> Module {
+/// The file that has what a path of one leads to, be it imported where the path looks for it.
+fn leads_to(from: &Module, path: &[String], files: &BTreeMap<Module, Written>) -> Module {
     let mut at = from.clone();
-    for part in path {
+    for (place, part) in path.iter().enumerate() {
         match part.as_str() {
             "crate" => at.clear(),
             "self" => {}
             "super" => drop(at.pop()),
             _ => {
                 at.push(part.clone());
-                if !files.contains_key(&at) {
-                    at.pop();
-                    break;
+                if files.contains_key(&at) {
+                    continue;
                 }
+                at.pop();
+                let imported = files.get(&at).and_then(|written| written.names.get(part));
+                // A package may have the name by which it is imported.
+                let Some(imported) = imported.filter(|it| it.first() != Some(part)) else { break };
+                return leads_to(&at, &[imported, &path[place + 1..]].concat(), files);
             }
         }
     }
     at
 }
 
-/// The paths that begin with `crate`, `super` or `self`, in code alone.
-fn paths_in(text: &str) -> Vec<Vec<String>> {
-    // Unit tests stand at the foot of a file and may reach further.
-    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let code: Vec<&str> =
-        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let tokens = tokens(&code.join("\n"));
-    let mut paths = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        let begins = matches!(tokens[at].as_str(), "crate" | "super" | "self")
-            && tokens.get(at + 1).is_some_and(|next| next == "::");
-        match begins {
-            true => tree(&tokens, &mut at, &[], &mut paths),
-            false => at += 1,
+impl Written {
+    /// In code alone: unit tests stand at the foot of a file and may reach further.
+    fn of(text: &str) -> Self {
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code: Vec<&str> =
+            text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+        let tokens = tokens(&code.join("\n"));
+        let (mut written, mut at) = (Self::default(), 0);
+        while at < tokens.len() {
+            let is_import = tokens[at] == "use";
+            at += usize::from(is_import);
+            let mut found = Vec::new();
+            match is_import || tokens.get(at + 1).is_some_and(|next| next == "::") {
+                true => tree(&tokens, &mut at, &[], &mut found),
+                false => at += 1,
+            }
+            if is_import {
+                written.names.extend(found.iter().cloned());
+            }
+            written.paths.extend(found.into_iter().map(|(_, path)| path));
         }
+        written
     }
-    paths
 }
 
 /// Words, `::` and single signs.
@@ -118,55 +167,61 @@ fn tokens(code: &str) -> Vec<String> {
     tokens
 }
 
-/// The paths of a tree of imports.
-fn tree(tokens: &[String], at: &mut usize, before: &[String], paths: &mut Vec<Vec<String>>) {
+/// The paths of a tree of imports, with their names.
+fn tree(
+    tokens: &[String],
+    at: &mut usize,
+    before: &[String],
+    paths: &mut Vec<(String, Vec<String>)>,
+) {
     let mut path = before.to_vec();
-    loop {
-        match tokens.get(*at).map(String::as_str) {
-            Some("{") => {
-                *at += 1;
-                while let Some(token) = tokens.get(*at) {
-                    match token.as_str() {
-                        "}" => break,
-                        "," => *at += 1,
-                        _ => tree(tokens, at, &path, paths),
-                    }
+    while let Some(token) = tokens.get(*at) {
+        *at += 1;
+        if token == "{" {
+            while let Some(token) = tokens.get(*at) {
+                match token.as_str() {
+                    "}" => break,
+                    "," => *at += 1,
+                    _ => tree(tokens, at, &path, paths),
                 }
-                *at += 1;
+            }
+            *at += 1;
+            return;
+        }
+        if token != "self" || path.is_empty() {
+            path.push(token.clone());
+        }
+        match tokens.get(*at).map(String::as_str) {
+            Some("::") => *at += 1,
+            Some("as") => {
+                paths.extend(tokens.get(*at + 1).map(|name| (name.clone(), path)));
+                *at += 2;
                 return;
             }
-            Some(token) => {
-                path.push(token.to_owned());
-                *at += 1;
-                if tokens.get(*at).is_none_or(|next| next != "::") {
-                    paths.push(path);
-                    return;
-                }
-                *at += 1;
+            _ => {
+                paths.extend(path.last().cloned().map(|name| (name, path)));
+                return;
             }
-            None => return,
         }
     }
 }
 
-/// The files from which imports lead back to them.
+/// The imports that lead back to the file that they stand in.
 fn in_circles(imports: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<String> {
-    let places: BTreeMap<&Module, usize> =
-        imports.keys().enumerate().map(|(place, module)| (module, place)).collect();
-    let edges: Vec<Vec<usize>> = imports
-        .values()
-        .map(|used| used.iter().filter_map(|module| places.get(module).copied()).collect())
-        .collect();
-    let comes_back = |start: usize| {
-        let mut seen = vec![false; edges.len()];
-        let mut todo = edges[start].clone();
+    let leads_back = |(from, used): &(&Module, &Module)| {
+        let (mut seen, mut todo) = (BTreeSet::new(), vec![*used]);
         while let Some(next) = todo.pop() {
-            if !std::mem::replace(&mut seen[next], true) {
-                todo.extend(&edges[next]);
+            if next == *from {
+                return true;
+            }
+            if seen.insert(next) {
+                todo.extend(imports.get(next).into_iter().flatten());
             }
         }
-        seen[start]
+        false
     };
-    let found = places.into_iter().filter(|(_, place)| comes_back(*place));
-    found.map(|(module, _)| module.join("/")).collect()
+    let all = imports.iter().flat_map(|(from, used)| used.iter().map(move |used| (from, used)));
+    all.filter(leads_back)
+        .map(|(from, used)| format!("{} -> {}", from.join("/"), used.join("/")))
+        .collect()
 }

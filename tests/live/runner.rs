@@ -80,6 +80,10 @@ impl Runner {
         Self { session, registry, replies, pace: PACE, suffix }
     }
 
+    fn accepted(&self, type_name: &str, properties: JsonMap) -> JsonMap {
+        self.registry.accept(&"a".into(), type_name, properties, SystemClock.now()).unwrap()
+    }
+
     /// Creates a resource.
     pub(crate) async fn create(&mut self, type_name: &str, name: &str, properties: Value) -> Made {
         let driver = self.registry.driver(type_name).unwrap_or_else(|| panic!("no {type_name}"));
@@ -88,7 +92,7 @@ impl Runner {
             project_id: Some(self.session.project_id().await.unwrap()),
             name: Some(name.into()),
             physical_name: format!("hearth-live-{name}-{}", self.suffix),
-            properties: self.registry.accept(&"a".into(), type_name, map(properties)).unwrap(),
+            properties: self.accepted(type_name, map(properties)),
             ..Subject::default()
         };
         let mut made = Made { type_name: type_name.to_owned(), driver, subject };
@@ -112,7 +116,7 @@ impl Runner {
         let mut after = before.clone();
         after.extend(map(properties));
         after.retain(|_, value| !value.is_null());
-        let after = self.registry.accept(&"a".into(), &made.type_name, after).unwrap();
+        let after = self.accepted(&made.type_name, after);
         let changed = self.registry.changed(&made.type_name, &before, &after);
         assert!(!changed.is_empty());
         made.subject.properties = after;
@@ -130,7 +134,7 @@ impl Runner {
         let before = &made.subject.properties;
         let mut after = before.clone();
         after.extend(map(properties));
-        let after = self.registry.accept(&"a".into(), &made.type_name, after).unwrap();
+        let after = self.accepted(&made.type_name, after);
         let changed = self.registry.changed(&made.type_name, before, &after);
         let subject = Subject { properties: after, ..made.subject.clone() };
         let kind = made.driver.on_change(&subject, before, &changed);
@@ -142,7 +146,7 @@ impl Runner {
         let before = made.subject.properties.clone();
         let mut after = before.clone();
         after.extend(map(properties));
-        let after = self.registry.accept(&"a".into(), &made.type_name, after).unwrap();
+        let after = self.accepted(&made.type_name, after);
         let changed = self.registry.changed(&made.type_name, &before, &after);
         assert!(!changed.is_empty());
         let (driver, work) = (&made.driver, Work::Update { before, changed });

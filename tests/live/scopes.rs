@@ -2,7 +2,9 @@
 //! sandbox's Keystone says, and what they reach.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use hearth::clock::SystemClock;
 use hearth::model::Secret;
 use hearth::openstack::{Request, Service};
 use hearth::policy::Policy;
@@ -136,7 +138,7 @@ async fn an_administrator_of_a_real_domain_is_none_of_the_cloud_and_reaches_no_p
     let Some(real) = RealCloud::find() else { return };
     let _alone = alone().await;
     let keystone = Keystone::at(&real.settings().auth_url);
-    let policy = Policy::defaults().unwrap();
+    let policy = Policy::defaults(Arc::new(SystemClock)).unwrap();
     let served = Served::start(&real, &real.demo()).await;
     keystone.administer_domain("PUT").await;
     for (scope, administers, reaches) in [

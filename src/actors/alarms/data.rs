@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::actors::services::Services;
+use crate::actors::shell::Ground;
 use crate::events::alarm::{AHEAD_MAX, AlarmMade, DataPut, MetricEvent, Sample, hour_of};
 use crate::events::log::{EventLog, Head, LogError};
 use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
@@ -55,14 +55,14 @@ impl Data {
     /// Takes data in, as of this moment.
     pub(super) async fn put(
         &mut self,
-        services: &Services,
+        ground: &impl Ground,
         put: DataPut,
         kept: TimeDelta,
         meta: Arc<Meta>,
     ) -> Result<Position, Refusal> {
         loop {
-            let now = services.clock.now();
-            let log = services.log.as_ref();
+            let now = ground.clock().now();
+            let log = ground.log().as_ref();
             self.read(log, &put.project_id, now, kept).await.map_err(unavailable)?;
             self.refuse_too_much(&put)?;
             let (hour, project) = (hour_of(now), &put.project_id);
@@ -89,13 +89,13 @@ impl Data {
     /// What an alarm is to look at, of the periods up to a moment; that itself is of the next.
     pub(super) async fn of(
         &mut self,
-        services: &Services,
+        ground: &impl Ground,
         alarm: &AlarmMade,
         until: DateTime<Utc>,
         kept: TimeDelta,
     ) -> Result<Vec<(DateTime<Utc>, Sample)>, Refusal> {
-        let now = services.clock.now();
-        let log = services.log.as_ref();
+        let now = ground.clock().now();
+        let log = ground.log().as_ref();
         self.read(log, &alarm.project_id, now, kept).await.map_err(unavailable)?;
         let within = self.points.range((until - alarm.rule.span(), 0)..(until, 0));
         let seen = within.filter(|(_, point)| {

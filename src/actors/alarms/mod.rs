@@ -5,8 +5,9 @@
 mod alarm;
 mod data;
 mod keeper;
+mod kept;
 mod telling;
 
 pub use keeper::AlarmKeeper;
 
-pub(super) use keeper::Alarms;
+pub(super) use kept::Alarms;

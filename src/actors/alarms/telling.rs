@@ -6,26 +6,14 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::alarm::MISSING;
+use super::kept::Owed;
 use crate::actors::asks::StackSummary;
-use crate::actors::look::{ResourceNamed, ResourceReferred};
+use crate::actors::look::{AskSummary, ResourceNamed, ResourceReferred};
 use crate::actors::resource::{ResourceCommand, Signal};
 use crate::actors::services::{SENDS_MAX, Services};
-use crate::actors::stack_actor::Stand;
-use crate::events::alarm::{AlarmSignal, AlarmState, SignalTold};
-use crate::events::{Cause, Meta, Position};
-use crate::model::{Action, AlarmId, Arn, ProjectId, ResourceName, StackId, Status, decoded};
-
-/// What an alarm has still to tell.
-pub(super) struct Owed {
-    pub(super) alarm: AlarmId,
-    pub(super) name: String,
-    /// Its own stack.
-    pub(super) stack: Option<StackId>,
-    pub(super) state: AlarmState,
-    pub(super) signals: Vec<AlarmSignal>,
-    /// Of the event by which it was to be told.
-    pub(super) since: Position,
-}
+use crate::events::alarm::{AlarmSignal, SignalTold};
+use crate::events::{Cause, Meta};
+use crate::model::{Action, Arn, ProjectId, ResourceName, StackId, Status, decoded};
 
 /// Why a signal was not taken.
 enum Unsent {
@@ -61,7 +49,7 @@ async fn send(
     let named = resource_of(&signal.to);
     let no_stack = || Unsent::Refused(MISSING.to_owned());
     let stack = named.as_ref().map(|(stack, _)| *stack).or(owed.stack).ok_or_else(no_stack)?;
-    let summary = services.ask_of(stack, || Stand).await.ok_or(Unsent::Unheard)?;
+    let summary = services.ask_of(stack, || AskSummary).await.ok_or(Unsent::Unheard)?;
     let is_here = |it: &StackSummary| it.project_id == *project && !it.deleted;
     let summary = summary.filter(is_here).ok_or_else(no_stack)?;
     // As in Heat.

@@ -67,7 +67,7 @@ impl Engine {
         let summary = self.summary(who, stack).await?;
         let session = match &self.services.cloud {
             Some(cloud) => who.session(cloud, &who.caller.project_id),
-            None => Session::detached(),
+            None => Session::detached(&self.services.clock),
         };
         self.drift_within(&session, summary, String::new()).await
     }

@@ -63,7 +63,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         self.asked.set(false);
         self.made_up.set(false);
         // The plan has no revision yet.
-        let made = self.known.definition_of(name, self, registry, StackRevision(0));
+        let now = self.planning.clock.now();
+        let made = self.known.definition_of(name, self, registry, StackRevision(0), now);
         let mut wanted = Wanted {
             definition: Definition::default(),
             unsure: BTreeSet::new(),

@@ -110,7 +110,8 @@ fn all_added(
         };
         let planned = previewed(planning, known, name, unresolved(known, name))?;
         let registry = &planning.stack.registry;
-        let properties = unmade::properties(registry, known, name, &planned.properties);
+        let (given, now) = (&planned.properties, planning.clock.now());
+        let properties = unmade::properties(registry, known, name, given, now);
         added.push(PreviewedResource { nested, properties, ..planned });
     }
     Ok(added)

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use chrono::{DateTime, Utc};
+
 use crate::events::resource::Definition;
 use crate::graph::Dependencies;
 use crate::model::taint::{mark_map_like, mask_repeated, plain_map, texts};
@@ -65,6 +67,7 @@ impl Known {
         values: &dyn ResourceValues,
         registry: &Registry,
         revision: StackRevision,
+        now: DateTime<Utc>,
     ) -> Result<Definition, Refusal> {
         let missing = || Refusal::not_found("Resource", name);
         let definition = &self.definition;
@@ -73,7 +76,7 @@ impl Known {
         let given = resolved.properties.clone();
         let resolved = ResourceResolved { properties: plain_map(resolved.properties), ..resolved };
         let written = declared.written(&resolved);
-        let accepted = registry.accept_in(definition, name, resolved.properties);
+        let accepted = registry.accept_in(definition, name, resolved.properties, now);
         let properties = accepted.map_err(|refusal| {
             let driver_type = registry.driver_type(definition, name).unwrap_or_default();
             let marked = registry.mark_secrets(driver_type, given.clone());
@@ -86,7 +89,7 @@ impl Known {
         let properties = definition.mark_written(name, properties, registry);
         let update_policy = plain_map(resolved.update_policy.clone());
         let update_policy = registry
-            .accept_policy(definition, name, update_policy)
+            .accept_policy(definition, name, update_policy, now)
             .map_err(|refusal| without_secrets(refusal, &resolved.update_policy))?;
         Ok(Definition {
             driver_type: driver_type.to_owned(),

@@ -1,6 +1,7 @@
 //! The Orchestration API, version 1: a file per collection, handlers beside their wire shapes.
 
 pub(super) mod actions;
+mod asked;
 pub(super) mod events;
 pub(super) mod outputs;
 pub(super) mod resource_types;

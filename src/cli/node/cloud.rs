@@ -24,6 +24,7 @@ pub(super) fn start_sandbox(
     settings: &Settings,
     at: Addresses,
     state: std::path::PathBuf,
+    clock: Arc<dyn Clock>,
 ) -> Result<Option<RunningSandbox>, StartError> {
     if settings.cloud != CloudChoice::Sandbox {
         return Ok(None);
@@ -40,7 +41,7 @@ pub(super) fn start_sandbox(
         region: SANDBOX_REGION.to_owned(),
         ..SandboxConfig::default()
     };
-    match Sandbox::start(config) {
+    match Sandbox::start_with_clock(config, clock) {
         Err(SandboxError::Listen { address, source }) => {
             Err(StartError::Listen { address, says: "--sandbox-listen", source })
         }

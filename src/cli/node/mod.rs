@@ -182,7 +182,8 @@ impl Node {
         let metrics = metrics.map(|address| listen("[hearth] metrics_listen", address));
         let (metrics, metrics_address) = metrics.transpose()?.unzip();
         let addresses = Addresses { api: address, cfn: cfn_address };
-        let sandbox = cloud::start_sandbox(settings, addresses, data.sandbox())?;
+        let sandbox =
+            cloud::start_sandbox(settings, addresses, data.sandbox(), Arc::clone(&clock))?;
         let exporter = settings.otlp_endpoint.as_ref().map(|url| Exporter::start(url, VERSION));
         let (tracer, exporter) = exporter.unzip();
         let tracer = tracer.unwrap_or_default();
@@ -195,7 +196,7 @@ impl Node {
             false => Vault::open_with(of_log, key, clock.clone()).await?,
             true => Vault::open_to_read(of_log, key, clock.clone())?,
         });
-        let registry = Arc::new(registry(settings)?);
+        let registry = Arc::new(registry(settings, Arc::clone(&clock))?);
         let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
         let engine = Engine::start(EngineParts {
             log: Arc::clone(&shared_log),
@@ -460,8 +461,8 @@ fn listen(
     Ok((listener, address))
 }
 
-pub(super) fn registry(settings: &Settings) -> Result<Registry, StartError> {
-    let mut registry = Registry::built_in()?;
+pub(super) fn registry(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Registry, StartError> {
+    let mut registry = Registry::built_in()?.on_clock(clock);
     for directory in &settings.plugin_dirs {
         if !directory.is_dir() {
             let directory = directory.display();

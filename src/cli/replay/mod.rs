@@ -144,7 +144,9 @@ async fn calls_of(
     let settings = Settings::load(&files.flags(), std::env::vars());
     let settings = settings.map_err(|error| with_causes(&error))?;
     let knowledge = Knowledge {
-        registry: Arc::new(registry(&settings).map_err(|error| with_causes(&error))?),
+        registry: Arc::new(
+            registry(&settings, Arc::new(SystemClock)).map_err(|error| with_causes(&error))?,
+        ),
         action_retry_limit: settings.limits.action_retries,
         lost_call_rest: settings.limits.lost_call_rest,
         observe_on_update: settings.limits.observe_on_update,

@@ -16,6 +16,7 @@ mod ledger;
 mod mariadb;
 mod memory;
 mod proof;
+mod rows;
 mod sqlite;
 mod store;
 mod subscription;

@@ -43,7 +43,7 @@ async fn a_rule_that_forbids_all_stops_an_administrator_too() {
 
 #[tokio::test]
 async fn what_no_rule_names_is_nobodys_and_a_type_that_no_rule_names_is_everybodys() {
-    let policy = Policy::defaults().unwrap();
+    let policy = Policy::defaults(Arc::new(crate::clock::SimulatedClock::new(1))).unwrap();
     let admin = caller(&["admin", "member", "reader"]);
     assert!(!policy.may(&admin, "stacks:unheard_of").await);
     assert!(!policy.may(&admin, "stacks:global_index").await);
@@ -91,7 +91,7 @@ async fn a_token_of_a_domain_passes_no_rule_of_projects_whatever_its_roles() {
 
 #[tokio::test]
 async fn an_administrator_of_another_project_than_keystones_is_none_of_the_cloud() {
-    let policy = Policy::defaults().unwrap();
+    let policy = Policy::defaults(Arc::new(crate::clock::SimulatedClock::new(1))).unwrap();
     let mut admin = caller(&["admin", "member", "reader"]);
     assert!(policy.is_admin(&admin).await, "Keystone says nothing");
     admin.scope.is_admin_project = Some(false);

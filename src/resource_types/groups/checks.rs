@@ -8,7 +8,7 @@ use super::scaling_group::Scaling;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::PluginChecks;
 use crate::resource_types::declared::Declaration;
-use crate::resource_types::early::Looked;
+use crate::resource_types::looked::Looked;
 use crate::resource_types::types::{PolicyNames, Program};
 use crate::template::{Outcome, TemplateError};
 

@@ -144,7 +144,7 @@ impl<'a> Life<'a> {
     }
 
     fn accepted(&self, given: JsonMap) -> Result<JsonMap, Refusal> {
-        self.registry.accept(&"r".into(), &self.type_name, given)
+        self.registry.accept(&"r".into(), &self.type_name, given, self.facts.now)
     }
 
     fn run<T>(&self, world: &mut impl World, program: impl Fn(&Asks<'_>) -> T) -> T {

@@ -4,7 +4,7 @@ use super::call;
 use super::converter::Converter;
 use crate::template::dialect::{HOT, Language};
 use crate::template::node::{Node, NodeMap};
-use crate::template::parameters::schema::ParameterType;
+use crate::template::parameters::ParameterType;
 use crate::template::python;
 use crate::template::value::{Datum, DatumMap};
 

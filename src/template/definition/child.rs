@@ -15,9 +15,6 @@ use crate::template::node::Node;
 use crate::template::provider::{Files, NestedTemplate};
 use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk, work};
 
-/// Heat's `max_nested_stack_depth`.
-pub const NESTED_DEPTH_MAX: u32 = 5;
-
 /// Where a nested stack stands.
 pub struct ChildPlace {
     pub name: String,

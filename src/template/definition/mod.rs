@@ -34,13 +34,16 @@ use crate::template::{
     AttributeRead, Facade, OutputDeclared, PseudoParameters, ResourceDeclared, ResourceValues,
     StackSource, TypeLookup, outputs, python,
 };
-pub use child::{ChildPlace, NESTED_DEPTH_MAX};
+pub use child::ChildPlace;
 pub use early::{AllGiven, Given};
 pub(crate) use load::Reading;
 pub(crate) use resolve::Part;
 
 /// Heat's `max_resources_per_stack`.
 pub const RESOURCES_MAX: usize = 1000;
+
+/// Heat's `max_nested_stack_depth`.
+pub const NESTED_DEPTH_MAX: u32 = 5;
 
 /// A template with its parameters, ready to be acted on.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 mod cfn_rules;
 mod convert;
 pub(crate) mod groups;
+mod kind;
 mod pseudo;
 mod rules;
 pub(crate) mod schema;
@@ -18,7 +19,8 @@ use super::node::ParametersGiven;
 use super::value::{Datum, DatumMap};
 use super::version::Version;
 use super::{CustomConstraintAsked, PseudoParameters, TypeLookup};
-pub(crate) use schema::{ParameterType, Schema};
+pub(crate) use kind::ParameterType;
+pub(crate) use schema::Schema;
 
 /// Which parameters must have values that their schemas accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,24 +4,14 @@ use crate::model::IndexMap;
 use serde_json::Number;
 
 use super::rules::{allowed_pattern, allowed_values, bound, length, range};
-use super::{cfn_rules, convert};
-use crate::template::constraints::{self, Broken, Constraint, Rule, ValueType};
+use super::{ParameterType, cfn_rules, convert};
+use crate::template::constraints::{self, Broken, Constraint, Rule};
 use crate::template::dialect::Language;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
 use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
 use crate::template::{TypeLookup, python};
-
-/// The types of parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ParameterType {
-    String,
-    Number,
-    CommaDelimitedList,
-    Json,
-    Boolean,
-}
 
 /// What a template declares of a parameter.
 #[derive(Clone, Debug)]
@@ -37,77 +27,6 @@ pub(crate) struct Schema {
     pub(crate) immutable: bool,
     pub(crate) tags: Vec<Datum>,
     pub(crate) place: Place,
-}
-
-const TYPES: [ParameterType; 5] = [
-    ParameterType::String,
-    ParameterType::Number,
-    ParameterType::CommaDelimitedList,
-    ParameterType::Json,
-    ParameterType::Boolean,
-];
-
-impl ParameterType {
-    /// The type that a language writes so.
-    pub(crate) fn of(name: &str, language: Language) -> Option<Self> {
-        TYPES.into_iter().find(|kind| kind.name_in(language) == name)
-    }
-
-    /// All types as a language writes them.
-    pub(crate) fn names(language: Language) -> impl Iterator<Item = &'static str> {
-        TYPES.into_iter().map(move |kind| kind.name_in(language))
-    }
-
-    fn name_in(self, language: Language) -> &'static str {
-        match language {
-            Language::Hot => self.name(),
-            Language::Cfn => self.api_name(),
-        }
-    }
-
-    /// The type as HOT writes it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::CommaDelimitedList => "comma_delimited_list",
-            Self::Json => "json",
-            Self::Boolean => "boolean",
-        }
-    }
-
-    /// The type as CloudFormation's language and the API write it.
-    pub(crate) fn api_name(self) -> &'static str {
-        match self {
-            Self::String => "String",
-            Self::Number => "Number",
-            Self::CommaDelimitedList => "CommaDelimitedList",
-            Self::Json => "Json",
-            Self::Boolean => "Boolean",
-        }
-    }
-
-    fn value_type(self) -> ValueType {
-        match self {
-            Self::String => ValueType::String,
-            Self::Number => ValueType::Number,
-            Self::CommaDelimitedList => ValueType::List,
-            Self::Json => ValueType::Map,
-            Self::Boolean => ValueType::Boolean,
-        }
-    }
-
-    /// Whether a constraint of this kind makes sense for the type.
-    fn allows(self, rule: &Rule) -> bool {
-        match rule {
-            Rule::Length { .. } => {
-                matches!(self, Self::String | Self::CommaDelimitedList | Self::Json)
-            }
-            Rule::Range { .. } | Rule::Modulo { .. } => self == Self::Number,
-            Rule::AllowedValues(_) | Rule::CustomConstraint(_) => self != Self::Json,
-            Rule::AllowedPattern(_) => self == Self::String,
-        }
-    }
 }
 
 /// Reads the schemas of a template's parameters.

@@ -70,7 +70,7 @@ impl Default for SetUp {
             prices: None,
             log_bytes_per_day_max: None,
             front: FrontSettings::default(),
-            policy: Policy::defaults().unwrap(),
+            policy: Policy::defaults(Arc::new(SystemClock)).unwrap(),
             cloud: CloudLimits::default(),
             token_life: Duration::from_secs(3600),
             faults: Vec::new(),

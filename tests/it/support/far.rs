@@ -135,7 +135,7 @@ impl Far {
             cloud: Some(home),
             vault,
             registry,
-            policy: Arc::new(hearth::policy::Policy::defaults().unwrap()),
+            policy: Arc::new(hearth::policy::Policy::defaults(Arc::new(SystemClock)).unwrap()),
             clock,
             log,
             measured: Vec::new(),

@@ -219,7 +219,8 @@ impl Decider<'_> {
         let known = self.view().known().ok_or_else(|| Refusal::not_found("Resource", name))?;
         let revision = self.revision().map(|newest| newest.origin).unwrap_or_default();
         let values = Values::of(self.view(), self.knowledge);
-        known.definition_of(name, &values, &self.knowledge.registry, revision)
+        let now = self.moment.now;
+        known.definition_of(name, &values, &self.knowledge.registry, revision, now)
     }
 
     /// What the former incarnations are in the cloud of one that is not made yet.

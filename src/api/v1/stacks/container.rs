@@ -24,7 +24,7 @@ pub(super) async fn add_files(
 ) -> Result<(), Fault> {
     let session = match &state.cloud {
         Some(cloud) => who.session(cloud, &who.caller.project_id),
-        None => Session::detached(),
+        None => Session::detached(&state.clock),
     };
     let unread = |reason: String| {
         let text = format!("Could not fetch files from container {container}, reason: {reason}.");

@@ -14,7 +14,7 @@ use crate::api::error::Fault;
 use crate::api::past;
 use crate::api::query::AT;
 use crate::api::request::{Body, Params};
-use crate::api::v1::actions::{self, destination};
+use crate::api::v1::asked::{destination, only};
 use crate::api::v1::{Answer, StackPath, State, answer_large, any_stack, living_stack, requester};
 use crate::model::{Action, JsonMap};
 
@@ -63,7 +63,7 @@ pub(in crate::api) async fn of_stack(
     body: Body,
 ) -> Answer {
     let asked = body.0.unwrap_or_default();
-    let (name, arguments) = actions::only(&asked)?;
+    let (name, arguments) = only(&asked)?;
     let (_, rule, planned) = PLANNED
         .iter()
         .find(|(known, _, _)| *known == name)

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
 use super::super::ledger::StoredKey;
-use super::super::transfer::{Row, Sender, Step, Steps};
+use super::super::rows::{Row, Sender, Step, Steps};
 use super::super::{BLOB_PART_MAX_BYTES, BlobId, Filter, LogError, OwnedLog, Reseal, chain};
 use super::appends::{self, APPEND_SIZE_MAX, Settled};
 use super::names::Names;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mysql_async::prelude::FromRow;
 use mysql_async::{Params, Value};
 
-use super::super::transfer::{Row, Sender, Step, Steps};
+use super::super::rows::{Row, Sender, Step, Steps};
 use super::address::Address;
 use super::claim::{self, COPY, is_copy};
 use super::rows::{COLUMNS, EventRow, bytes, hash, insert, values_of};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::super::transfer::{Row, Sender, Step, Steps};
+use super::super::rows::{Row, Sender, Step, Steps};
 use super::writer::{Numbers, close};
 use super::{lock, proof, schema};
 use crate::private_files;

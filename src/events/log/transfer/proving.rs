@@ -7,7 +7,8 @@ use std::sync::mpsc::sync_channel;
 use sha2::{Digest, Sha256};
 
 use super::super::checkpoint::{Checkpoint, NoteKind};
-use super::{ROWS_WAITING, Row, Rows, Step, Steps, spawn};
+use super::super::rows::{Row, Rows, Step, Steps};
+use super::{ROWS_WAITING, spawn};
 
 /// Rows without what proves them. The end counts what was purged.
 pub(super) fn without(rows: Rows) -> Result<Rows, String> {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::declared::Declaration;
-use crate::resource_types::early::Looked;
 use crate::resource_types::groups;
+use crate::resource_types::looked::Looked;
 use crate::resource_types::types::Program;
 use crate::template::{Outcome, TemplateError};
 
