@@ -103,10 +103,8 @@ impl Outside {
         let (result, kept) = match nested.zip(call.nesting.as_ref()) {
             Some((nested, nesting)) => {
                 let knowledge = Stack::knowledge(services);
-                let clock = services.clock.as_ref();
                 let knowledge = &knowledge;
-                let beat =
-                    ChildBeat { knowledge, clock, driver, nested, work, subject, step, nesting };
+                let beat = ChildBeat { knowledge, driver, nested, work, subject, step, nesting };
                 (nested::beat(&self.beating(session, beat, *attempt)).await, None)
             }
             None => {
@@ -174,7 +172,7 @@ impl Outside {
             return executor::run_for(services, &session, asked, carry_out).await;
         };
         let knowledge = Stack::knowledge(services);
-        let beat = looking(services, &knowledge, (&driver, nested), &subject, &nesting);
+        let beat = looking(&knowledge, (&driver, nested), &subject, &nesting);
         self.beating(&session, beat, attempt).resize(&details).await
     }
 
@@ -226,7 +224,7 @@ impl Outside {
         let Some(driver) = driver.as_deref() else { return false };
         let Some(nested) = driver.nests() else { return false };
         let knowledge = Stack::knowledge(services);
-        let beat = looking(services, &knowledge, (driver, nested), subject, nesting);
+        let beat = looking(&knowledge, (driver, nested), subject, nesting);
         nested::differs(services, &beat).await
     }
 
@@ -313,7 +311,6 @@ async fn reach(
 
 /// A look at a child stack as it is.
 fn looking<'a>(
-    services: &'a Services,
     knowledge: &'a Knowledge,
     (driver, nested): (&'a Declared, &'a dyn Nested),
     subject: &'a Subject,
@@ -322,7 +319,6 @@ fn looking<'a>(
     static STEP: LazyLock<Step> = LazyLock::new(Step::default);
     ChildBeat {
         knowledge,
-        clock: services.clock.as_ref(),
         driver,
         nested,
         work: &Work::Act(Action::Check),

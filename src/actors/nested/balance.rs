@@ -74,7 +74,8 @@ impl Beating<'_> {
         };
         let balancing = Beating { services, session, beat, asked, attempt };
         let sight = sight(services, &beat).await?.ok_or_else(silent)?;
-        let Defined::Child(defined) = beat.defined(&sight)? else { return Err(unsupported()) };
+        let defined = beat.defined(&sight, &self.moment())?;
+        let Defined::Child(defined) = defined else { return Err(unsupported()) };
         let telling = balancing.telling(&sight, *defined).await?;
         let meta = meta(asked, telling.id);
         let told = tell(services, beat.child(), &meta, &telling.command).await;

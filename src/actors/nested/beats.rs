@@ -26,7 +26,7 @@ pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Failu
     if let Some(there) = remote::elsewhere(services, session, beat.nested, beat.subject).await? {
         return remote::beat(beating, &there).await;
     }
-    match beat.turn() {
+    match beat.turn(&beating.moment()) {
         Turn::Define => beating.define().await,
         Turn::Tell(telling) => beating.tell(telling).await,
         Turn::Await => beating.settle().await,
@@ -37,7 +37,7 @@ pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Failu
 impl Beating<'_> {
     async fn define(&self) -> Result<Beat, Failure> {
         let Some(sight) = sight(self.services, &self.beat).await? else { return Ok(silent()) };
-        let defined = match self.beat.defined(&sight)? {
+        let defined = match self.beat.defined(&sight, &self.moment())? {
             Defined::Beat(beat) => return Ok(*beat),
             Defined::Child(defined) => *defined,
         };
@@ -139,7 +139,7 @@ impl Beating<'_> {
             true => self.services.ask_of(child, || See).await.flatten(),
             false => None,
         };
-        let ended = self.beat.ended(&end, seen.as_ref())?;
+        let ended = self.beat.ended(&end, seen.as_ref(), &self.moment())?;
         let makes = matches!(self.beat.work, Work::Create | Work::Update { .. });
         if let (true, Beat::Done { .. }) = (makes, &ended) {
             self.balance(self.beat.command_id(&format!("balance {child}"))).await?;

@@ -117,7 +117,8 @@ mod tests {
 
     fn shown(template: &Value) -> Value {
         let story = given_in(template);
-        let wanted = story.beat().wanted(story.sight().around(Default::default())).unwrap();
+        let wanted =
+            story.beat().wanted(story.sight().around(Default::default()), &story.moment()).unwrap();
         wanted.shown_parameters()["p"].clone()
     }
 
@@ -133,7 +134,8 @@ mod tests {
         declared["metadata"] = json!({ "key": "value" });
         declared["deletion_policy"] = "Retain".into();
         let story = given(&declared);
-        let wanted = story.beat().wanted(story.sight().around(Default::default())).unwrap();
+        let wanted =
+            story.beat().wanted(story.sight().around(Default::default()), &story.moment()).unwrap();
         let facade = wanted.facade().unwrap();
         assert_eq!(facade.metadata, json!({ "key": "value" }));
         assert_eq!(facade.deletion_policy, "Retain");
@@ -149,7 +151,8 @@ mod tests {
         let registry = story.parent.knowledge.registry.as_ref();
         let clock: &dyn Clock = clock.as_ref();
         let sealing = Sealing { registry, vault: &vault, clock, scope: "stack-a" };
-        let definition = story.beat().wanted(story.sight().around(Default::default())).unwrap();
+        let definition =
+            story.beat().wanted(story.sight().around(Default::default()), &story.moment()).unwrap();
         let known = Arc::into_inner(crate::actors::stack::story::revise_to(definition).known);
         let put = |_: &[u8]| BlobId("b".to_owned());
         let trustor = Trustor::of("alice", Vec::new());

@@ -139,7 +139,8 @@ async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure>
 /// What the stack there is made of.
 async fn definition(beating: &Beating<'_>) -> Result<Value, Failure> {
     let (known, parent) = parent(beating.services, &beating.beat).await?;
-    let ChildBeat { nested, work, clock, .. } = beating.beat;
+    let ChildBeat { nested, work, .. } = beating.beat;
+    let moment = beating.moment();
     let subject = beating.beat.filled();
     let ask = ChildAsk {
         work,
@@ -150,8 +151,8 @@ async fn definition(beating: &Beating<'_>) -> Result<Value, Failure> {
         templates: beating.services.registry.operator_templates(),
         room: beating.services.limits.tree().room(),
         timeout: parent.timeout(beating.services.limits.stack_action_timeout),
-        now: clock.now(),
-        chance: &|bytes| clock.fill(bytes),
+        now: moment.now,
+        chance: &|bytes| moment.fill(bytes),
     };
     question(nested, &ask)
 }

@@ -15,6 +15,7 @@ use crate::actors::resource::{Adjust, Adjusted, Resize, Resource, ResourceComman
 use crate::actors::services::{SENDS_MAX, Services};
 use crate::actors::shell::Shell;
 use crate::actors::stack::ChildEnd;
+use crate::clock::Moment;
 use crate::events::Meta;
 use crate::model::{CommandId, JsonMap, Refusal, Status};
 use crate::resource_types::{
@@ -60,12 +61,18 @@ pub fn sized(
 
 impl ChildBeat<'_> {
     /// What a change of the size comes to by the end of the members' stack.
-    pub fn scaled(&self, resize: &Resize, end: &ChildEnd, attributes: JsonMap) -> SignalOutcome {
+    pub fn scaled(
+        &self,
+        resize: &Resize,
+        end: &ChildEnd,
+        attributes: JsonMap,
+        moment: &Moment<'_>,
+    ) -> SignalOutcome {
         let failed = end.status == Status::Failed;
         let why = format!("{} : {}", resize.kind, resize.adjustment);
         let metadata = match failed {
             true => cooldown::unchanged(),
-            false => self.rests(resize.cooldown_secs, &why),
+            false => self.rests(resize.cooldown_secs, &why, moment),
         };
         let error = failed.then(|| end.reason.clone());
         let in_child = Some(Box::new(ChildSignaled { attributes, error }));
@@ -169,7 +176,7 @@ impl Beating<'_> {
         if sight.seen.is_none() {
             return Err(Failure::Failed("The group has no members' stack.".to_owned()));
         }
-        let Some(defined) = beat.resized(&sight, resize.to)? else {
+        let Some(defined) = beat.resized(&sight, resize.to, &self.moment())? else {
             return Ok(SignalOutcome::default());
         };
         let telling = self.telling(&sight, defined).await?;
@@ -187,7 +194,7 @@ impl Beating<'_> {
                     .await
             }
         };
-        Ok(beat.scaled(&resize, &end, observed))
+        Ok(beat.scaled(&resize, &end, observed, &self.moment()))
     }
 }
 
@@ -260,7 +267,7 @@ mod tests {
                 deleted: false,
                 reference: None,
             };
-            story.beat().scaled(&resize, &end, JsonMap::new())
+            story.beat().scaled(&resize, &end, JsonMap::new(), &story.moment())
         };
         let (done, failed) = (scaled(Status::Complete), scaled(Status::Failed));
         let ends = done.metadata["cooldown_end"].as_object().unwrap();

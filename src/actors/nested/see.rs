@@ -15,6 +15,7 @@ use crate::actors::executor;
 use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
+use crate::clock::Moment;
 use crate::model::taint::{taint, taint_repeated};
 use crate::model::{JsonMap, ResourceName};
 use crate::openstack::{CloudError, Session};
@@ -26,7 +27,8 @@ use crate::template::FAILED_ATTRIBUTES;
 /// told is left to the update.
 pub(in crate::actors) async fn differs(services: &Arc<Services>, beat: &ChildBeat<'_>) -> bool {
     let Ok(Some(sight)) = sight(services, beat).await else { return true };
-    if !beat.is_same(&sight).unwrap_or(false) {
+    let is_same = beat.is_same(&sight, &Moment::of(services.clock.as_ref()));
+    if !is_same.unwrap_or(false) {
         return true;
     }
     match sight.seen {

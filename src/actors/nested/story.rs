@@ -10,6 +10,7 @@ use super::{ChildBeat, ChildDefined, Defined, Parent, Seen, Sight, Telling};
 use crate::actors::resource::story as resource;
 use crate::actors::resource::{Resource, ResourceCommand};
 use crate::actors::stack::story as stack;
+use crate::clock::Moment;
 use crate::model::{ResourceName, TraversalId};
 use crate::resource_types::{Beat, Declared, Failure};
 
@@ -72,7 +73,6 @@ impl Story {
         let call = self.resource.call().unwrap();
         ChildBeat {
             knowledge: &self.parent.knowledge,
-            clock: self.parent.clock.as_ref(),
             driver: &self.driver,
             nested: self.driver.nests().unwrap(),
             work: &call.work,
@@ -80,6 +80,11 @@ impl Story {
             step: &call.step,
             nesting: call.nesting.as_ref().unwrap(),
         }
+    }
+
+    /// The present one.
+    pub(super) fn moment(&self) -> Moment<'_> {
+        Moment::of(self.parent.clock.as_ref())
     }
 
     /// What there is around the child.
@@ -96,7 +101,7 @@ impl Story {
     /// What the beat tells the child by its definition.
     pub(super) fn telling(&self) -> Telling {
         let (beat, sight) = (self.beat(), self.sight());
-        match beat.defined(&sight).unwrap() {
+        match beat.defined(&sight, &self.moment()).unwrap() {
             Defined::Beat(beat) => panic!("nothing is to be told: {beat:?}"),
             Defined::Child(defined) => self.tells(*defined, &sight),
         }
@@ -125,7 +130,7 @@ impl Story {
     /// The beat that awaits the child's end is answered.
     pub(super) fn when_child_has_ended(self) -> Self {
         let end = self.child.view().end(&self.child.knowledge).unwrap();
-        let answer = self.beat().ended(&end, self.seen().as_ref());
+        let answer = self.beat().ended(&end, self.seen().as_ref(), &self.moment());
         self.when_answered(answer)
     }
 

@@ -127,8 +127,8 @@ impl Living<'_> {
             let next = ChildStage::Define.step();
             return self.answer(Ok(Beat::Next { learned: Learned::default(), next }));
         }
-        match beat.turn() {
-            Turn::Define => match beat.defined(&self.sight()) {
+        match beat.turn(&self.story.moment()) {
+            Turn::Define => match beat.defined(&self.sight(), &self.story.moment()) {
                 Ok(Defined::Beat(beat)) => self.answer(Ok(*beat)),
                 Ok(Defined::Child(defined)) => {
                     let telling = self.story.tells(*defined, &self.sight());
@@ -221,7 +221,8 @@ impl Living<'_> {
         self.story.child = child.when_all_are_done();
         let end = self.story.child.view().end(&self.story.child.knowledge);
         let end = end.unwrap_or_else(|| panic!("the child is in {}", self.story.child.state()));
-        let answer = self.story.beat().ended(&end, self.story.seen().as_ref());
+        let (beat, seen, moment) = (self.story.beat(), self.story.seen(), self.story.moment());
+        let answer = beat.ended(&end, seen.as_ref(), &moment);
         self.answer(answer)
     }
 

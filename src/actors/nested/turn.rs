@@ -10,7 +10,7 @@ use super::sight::{Around, Seen, Sight};
 use super::{child_id, command_of, make};
 use crate::actors::resource::Nesting;
 use crate::actors::stack::{ChildEnd, Create, Knowledge, Revise, StackCommand};
-use crate::clock::Clock;
+use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::model::taint;
@@ -23,11 +23,11 @@ use crate::resource_types::stage::Stages;
 use crate::resource_types::{Beat, Declared, Failure, Learned, Subject, Work, cooldown};
 use crate::template::StackDefinition;
 
-/// A beat, and what it is decided with.
+/// A beat, and what it is decided with. Each decision is handed its own moment: between two of them
+/// the child is awaited.
 #[derive(Clone, Copy)]
 pub struct ChildBeat<'a> {
     pub knowledge: &'a Knowledge,
-    pub clock: &'a dyn Clock,
     pub driver: &'a Declared,
     pub nested: &'a dyn Nested,
     pub work: &'a Work,
@@ -89,7 +89,7 @@ impl<'a> ChildBeat<'a> {
         self.step.state["round"].as_u64().unwrap_or(0)
     }
 
-    pub fn turn(&self) -> Turn {
+    pub fn turn(&self, moment: &Moment<'_>) -> Turn {
         let trustor = Some(self.nesting.trustor.clone());
         match (ChildStage::of(self.step), self.work) {
             (Some(ChildStage::Define), _) => Turn::Define,
@@ -105,7 +105,7 @@ impl<'a> ChildBeat<'a> {
             (Some(ChildStage::Act), Work::Act(action)) => {
                 self.tells("act", StackCommand::Act { action: *action, trustor })
             }
-            (Some(ChildStage::Pause), _) => Turn::Answer(Ok(self.pause())),
+            (Some(ChildStage::Pause), _) => Turn::Answer(Ok(self.pause(moment))),
             (Some(ChildStage::Act | ChildStage::Settle) | None, _) => Turn::Await,
         }
     }
@@ -125,14 +125,14 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// The next definition on the child's way, by what there is around it.
-    pub fn defined(&self, sight: &Sight) -> Result<Defined, Failure> {
+    pub fn defined(&self, sight: &Sight, moment: &Moment<'_>) -> Result<Defined, Failure> {
         if let Some(reason) = self.is_gone(sight) {
             return Ok(Defined::Beat(Box::new(Beat::Replace { reason })));
         }
         let subject = self.filled();
-        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let chance = |bytes: &mut [u8]| moment.fill(bytes);
         let around = self.around(sight);
-        let ask = self.ask(&subject, around, self.work, &chance);
+        let ask = self.ask(&subject, around, self.work, moment.now, &chance);
         if self.step.state.is_null()
             && let Some(ChildPlan { memory, data }) = self.nested.plan(&ask)
         {
@@ -176,15 +176,21 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// The definition of a group that has another size.
-    pub fn resized(&self, sight: &Sight, size: usize) -> Result<Option<ChildDefined>, Failure> {
+    pub fn resized(
+        &self,
+        sight: &Sight,
+        size: usize,
+        moment: &Moment<'_>,
+    ) -> Result<Option<ChildDefined>, Failure> {
         if !self.nested.scales() {
             return Ok(None);
         }
         let subject = self.filled();
-        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let chance = |bytes: &mut [u8]| moment.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
         let around = self.around(sight);
-        let wanted = self.nested.resized(&self.ask(&subject, around, &work, &chance), size)?;
+        let wanted =
+            self.nested.resized(&self.ask(&subject, around, &work, moment.now, &chance), size)?;
         let definition = self.define(&wanted, around).map_err(Failure::from)?;
         Ok(Some(ChildDefined {
             timeout_mins: sight.parent.revision.settings.timeout_mins,
@@ -196,27 +202,31 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// Whether the child is what it should be in the end.
-    pub fn is_same(&self, sight: &Sight) -> Result<bool, Failure> {
-        let wanted = self.wanted(self.around(sight))?;
+    pub fn is_same(&self, sight: &Sight, moment: &Moment<'_>) -> Result<bool, Failure> {
+        let wanted = self.wanted(self.around(sight), moment)?;
         let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
         Ok(known.is_some_and(|known| known.definition.is_same_as(&wanted)))
     }
 
     /// The definition that the child should have in the end.
-    pub fn wanted(&self, around: Around<'_>) -> Result<StackDefinition, Failure> {
+    pub fn wanted(
+        &self,
+        around: Around<'_>,
+        moment: &Moment<'_>,
+    ) -> Result<StackDefinition, Failure> {
         let subject = self.filled();
-        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let chance = |bytes: &mut [u8]| moment.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
-        let wanted = self.nested.wanted(&self.ask(&subject, around, &work, &chance))?;
+        let wanted = self.nested.wanted(&self.ask(&subject, around, &work, moment.now, &chance))?;
         self.define(&wanted, around).map_err(Failure::from)
     }
 
     /// Whether the way there leads over several definitions: which members are made anew on it is
     /// only known once each of them is reached.
-    pub fn is_in_batches(&self, around: Around<'_>) -> bool {
+    pub fn is_in_batches(&self, around: Around<'_>, moment: &Moment<'_>) -> bool {
         let subject = self.filled();
-        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
-        let ask = self.ask(&subject, around, self.work, &chance);
+        let chance = |bytes: &mut [u8]| moment.fill(bytes);
+        let ask = self.ask(&subject, around, self.work, moment.now, &chance);
         let memory = self.nested.plan(&ask).map(|plan| plan.memory).unwrap_or_default();
         let next = self.nested.next(&ask, &memory);
         next.is_ok_and(|step| step.is_some_and(|step| !step.memory.is_null()))
@@ -237,6 +247,7 @@ impl<'a> ChildBeat<'a> {
         subject: &'b Subject,
         around: Around<'b>,
         work: &'b Work,
+        now: DateTime<Utc>,
         chance: &'b dyn Fn(&mut [u8]),
     ) -> ChildAsk<'b> {
         ChildAsk {
@@ -248,7 +259,7 @@ impl<'a> ChildBeat<'a> {
             templates: self.knowledge.registry.operator_templates(),
             room: self.knowledge.bounds.room(),
             timeout: around.timeout,
-            now: self.clock.now(),
+            now,
             chance,
         }
     }
@@ -327,7 +338,12 @@ impl<'a> ChildBeat<'a> {
 
     /// What the beat comes to by the child's end; `seen` is the child then, where it is a group
     /// that scales.
-    pub fn ended(&self, end: &ChildEnd, seen: Option<&Seen>) -> Result<Beat, Failure> {
+    pub fn ended(
+        &self,
+        end: &ChildEnd,
+        seen: Option<&Seen>,
+        moment: &Moment<'_>,
+    ) -> Result<Beat, Failure> {
         let mut learned = Learned::default();
         let makes = matches!(self.work, Work::Create | Work::Update { .. });
         if makes && (end.reference.is_some() || self.subject.data.contains_key(REFERENCE)) {
@@ -349,31 +365,31 @@ impl<'a> ChildBeat<'a> {
             return Ok(Beat::Next { learned, next });
         }
         if makes && !self.step.state["memory"].is_null() {
-            return Ok(self.next_round());
+            return Ok(self.next_round(moment));
         }
         if makes {
-            learned.metadata = self.rested(seen);
+            learned.metadata = self.rested(seen, moment);
         }
         Ok(Beat::Done { learned })
     }
 
     /// The definition after this one, at once or after a pause.
-    fn next_round(&self) -> Beat {
+    fn next_round(&self, moment: &Moment<'_>) -> Beat {
         let pause = self.step.state["pause_secs"].as_f64().unwrap_or(0.0);
         let mut state = self.step.state.clone();
         let mut stage = ChildStage::Define;
         if pause > 0.0 {
             let pause = TimeDelta::milliseconds((pause * 1000.0) as i64);
-            state["until"] = json!(self.clock.now() + pause);
+            state["until"] = json!(moment.now + pause);
             stage = ChildStage::Pause;
         }
         Beat::Next { learned: Learned::default(), next: stage.with(state) }
     }
 
     /// The rest between two definitions, by the clock: a restart does not prolong it.
-    fn pause(&self) -> Beat {
+    fn pause(&self, moment: &Moment<'_>) -> Beat {
         let until = serde_json::from_value::<DateTime<Utc>>(self.step.state["until"].clone());
-        let left = until.ok().map(|until| until - self.clock.now());
+        let left = until.ok().map(|until| until - moment.now);
         match left.and_then(|left| left.to_std().ok()).filter(|left: &Duration| !left.is_zero()) {
             Some(left) => Beat::Wait { after: Some(left) },
             None => Beat::Next {
@@ -389,7 +405,7 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// What a create or an update adds to the metadata of a group that scales: it rests after it.
-    fn rested(&self, seen: Option<&Seen>) -> JsonMap {
+    fn rested(&self, seen: Option<&Seen>, moment: &Moment<'_>) -> JsonMap {
         if !self.nested.scales() {
             return JsonMap::new();
         }
@@ -397,14 +413,19 @@ impl<'a> ChildBeat<'a> {
             seen.child.members.iter().filter(|member| member.status != Status::Failed).count()
         };
         let why = format!("ExactCapacity : {}", seen.map_or(0, healthy));
-        self.rests(self.nested.cooldown_secs(&self.filled()), &why)
+        self.rests(self.nested.cooldown_secs(&self.filled()), &why, moment)
     }
 
     /// The rest that begins now.
-    pub(super) fn rests(&self, cooldown_secs: Option<i64>, why: &str) -> JsonMap {
+    pub(super) fn rests(
+        &self,
+        cooldown_secs: Option<i64>,
+        why: &str,
+        moment: &Moment<'_>,
+    ) -> JsonMap {
         let mut former = self.subject.metadata.clone();
         former.extend(self.subject.signals.clone());
-        cooldown::changed(&former, cooldown_secs, why, self.clock.now())
+        cooldown::changed(&former, cooldown_secs, why, moment.now)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::actors::preview::made_anew;
 use crate::actors::previewed::{FarAsk, PreviewWithin, PreviewedResource};
 use crate::actors::resource::{Resource, Verdict};
 use crate::actors::stack::Known;
+use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::taint::plain_map;
 use crate::model::{Action, JsonMap, ResourceName, TraversalId};
@@ -136,7 +137,6 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         let changed = resource.changed(&former, &wanted.definition, of);
         let beat = ChildBeat {
             knowledge,
-            clock: self.planning.clock.as_ref(),
             driver,
             nested,
             work: &Work::Update { before: plain_map(former.properties), changed },
@@ -151,7 +151,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             used: used.as_ref(),
             timeout: knowledge.stack_action_timeout,
         };
-        Ok((beat.wanted(around)?, beat.is_in_batches(around)))
+        let moment = Moment::of(self.planning.clock.as_ref());
+        Ok((beat.wanted(around, &moment)?, beat.is_in_batches(around, &moment)))
     }
 
     /// The resource that has a reference, as a child is made with it.

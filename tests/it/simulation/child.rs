@@ -12,7 +12,7 @@ use hearth::actors::resource::{Answered, BeatCall, Nesting, Resize, ResourceComm
 use hearth::actors::shell::Aggregate;
 use hearth::actors::source::Sealing;
 use hearth::actors::stack::{ChildEnd, Known, Revise, Stack, StackCommand};
-use hearth::clock::{Clock, SimulatedClock};
+use hearth::clock::{Clock, Moment, SimulatedClock};
 use hearth::events::StreamId;
 use hearth::events::log::BlobId;
 use hearth::events::resource::Step;
@@ -36,7 +36,6 @@ impl Nest {
     pub(super) fn beat(&self) -> ChildBeat<'_> {
         ChildBeat {
             knowledge: &self.knowledge,
-            clock: self.clock.as_ref(),
             driver: self.driver.as_ref(),
             nested: self.driver.nests().unwrap(),
             work: &self.call.work,
@@ -44,6 +43,10 @@ impl Nest {
             step: &self.call.step,
             nesting: self.call.nesting.as_ref().unwrap(),
         }
+    }
+
+    pub(super) fn moment(&self) -> Moment<'_> {
+        Moment::of(self.clock.as_ref())
     }
 
     pub(super) fn child(&self) -> StackId {
@@ -85,10 +88,10 @@ impl World {
     /// A beat begins: it looks around and defines, tells, or waits.
     pub(super) fn begin_child_beat(&mut self, resource: ResourceId, call: Box<BeatCall>) {
         let nest = Box::new(self.nest(call));
-        match nest.beat().turn() {
+        match nest.beat().turn(&nest.moment()) {
             Turn::Define => {
                 let defined = self.sight(&nest).and_then(|sight| {
-                    let defined = nest.beat().defined(&sight)?;
+                    let defined = nest.beat().defined(&sight, &nest.moment())?;
                     Ok((sight, defined))
                 });
                 match defined {
@@ -289,7 +292,7 @@ impl World {
     pub(super) fn child_ended(&mut self, resource: ResourceId, nest: &Nest, end: &ChildEnd) {
         if let Some((signal, resize)) = &nest.resize {
             let attributes = self.observed(&nest.call, &nest.call.subject.reads);
-            let outcome = nest.beat().scaled(resize, end, attributes);
+            let outcome = nest.beat().scaled(resize, end, attributes, &nest.moment());
             let (signal, result) = (*signal, Ok(outcome));
             return self.come_back(resource, ResourceCommand::SignalCarriedOut { signal, result });
         }
@@ -297,7 +300,7 @@ impl World {
             true => self.seen(nest.child()),
             false => None,
         };
-        let result = nest.beat().ended(end, seen.as_ref());
+        let result = nest.beat().ended(end, seen.as_ref(), &nest.moment());
         self.answer_beat(resource, nest, result);
     }
 
@@ -354,7 +357,7 @@ impl World {
     ) -> bool {
         let nest = self.nest(look(driver_type, subject, nesting));
         let Ok(sight) = self.sight(&nest) else { return true };
-        if !nest.beat().is_same(&sight).unwrap_or(false) {
+        if !nest.beat().is_same(&sight, &nest.moment()).unwrap_or(false) {
             return true;
         }
         let child = nest.child();

@@ -45,7 +45,7 @@ impl World {
         nest.resize = Some((signal.id, resize));
         let nest = Box::new(nest);
         let defined = self.sight(&nest).and_then(|sight| {
-            let defined = nest.beat().resized(&sight, size)?;
+            let defined = nest.beat().resized(&sight, size, &nest.moment())?;
             Ok((sight, defined))
         });
         match defined {

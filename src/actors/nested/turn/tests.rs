@@ -34,7 +34,7 @@ fn a_child_that_there_is_is_updated_and_one_that_somebody_deleted_is_replaced() 
     let mut story = given_made(&group(1)).when_changed(&json!({ "count": 2 }));
     assert!(matches!(story.telling().command, StackCommand::Update(_)));
     story.child = story.child.when(delete());
-    let Ok(Defined::Beat(beat)) = story.beat().defined(&story.sight()) else {
+    let Ok(Defined::Beat(beat)) = story.beat().defined(&story.sight(), &story.moment()) else {
         panic!("it is told something")
     };
     let reason = "The Resource a requires replacement.".to_owned();
@@ -55,7 +55,9 @@ fn a_deletion_of_a_child_that_never_was_is_done_and_any_other_refusal_fails_it()
     let story = given(&group(1));
     let step = ChildStage::Delete.step();
     let beat = at(&story, &Work::Delete, &step);
-    let Turn::Tell(Telling { then, command, .. }) = beat.turn() else { panic!("no telling") };
+    let Turn::Tell(Telling { then, command, .. }) = beat.turn(&story.moment()) else {
+        panic!("no telling")
+    };
     assert!(matches!(command, StackCommand::Delete { .. }));
     let gone = beat.told(then.clone(), Err(Refusal::not_found("Stack", beat.child())));
     assert_eq!(gone.unwrap(), Beat::Done { learned: Learned::default() });
@@ -75,12 +77,15 @@ fn a_child_that_was_told_to_go_and_is_at_something_else_by_now_is_told_again() {
         reference: None,
     };
     let beat = at(&story, &Work::Delete, &step);
-    assert!(beat.ended(&stays(Status::Failed), None).is_err());
-    let Ok(Beat::Next { next, .. }) = beat.ended(&stays(Status::Complete), None) else {
+    assert!(beat.ended(&stays(Status::Failed), None, &story.moment()).is_err());
+    let Ok(Beat::Next { next, .. }) = beat.ended(&stays(Status::Complete), None, &story.moment())
+    else {
         panic!("it counts as gone")
     };
     let first = beat.command_id("delete");
-    let Turn::Tell(Telling { id, then, .. }) = at(&story, &Work::Delete, &next).turn() else {
+    let Turn::Tell(Telling { id, then, .. }) =
+        at(&story, &Work::Delete, &next).turn(&story.moment())
+    else {
         panic!("no telling")
     };
     assert_ne!(id, first);
@@ -105,7 +110,7 @@ fn the_child_of_an_abandoned_resource_is_abandoned() {
     let abandons = Subject { abandons: true, ..story.beat().subject.clone() };
     let step = ChildStage::Delete.step();
     let beat = ChildBeat { subject: &abandons, ..at(&story, &Work::Delete, &step) };
-    let Turn::Tell(telling) = beat.turn() else { panic!("no telling") };
+    let Turn::Tell(telling) = beat.turn(&story.moment()) else { panic!("no telling") };
     assert!(matches!(telling.command, StackCommand::Abandon));
 }
 
@@ -113,7 +118,7 @@ fn the_child_of_an_abandoned_resource_is_abandoned() {
 fn nothing_is_asked_of_a_child_that_was_not_made() {
     let story = given(&group(1));
     let (work, step) = (Work::Act(Action::Suspend), ChildStage::Act.step());
-    let Turn::Answer(Err(failure)) = at(&story, &work, &step).turn() else {
+    let Turn::Answer(Err(failure)) = at(&story, &work, &step).turn(&story.moment()) else {
         panic!("the child is asked")
     };
     assert_eq!(failure.to_string(), "Cannot suspend a, stack not created");
@@ -122,13 +127,17 @@ fn nothing_is_asked_of_a_child_that_was_not_made() {
 #[test]
 fn a_pause_between_two_definitions_ends_by_the_clock() {
     let story = given(&group(1));
-    let until = story.beat().clock.now() + TimeDelta::seconds(5);
+    let until = story.moment().now + TimeDelta::seconds(5);
     let step = ChildStage::Pause.with(json!({ "until": until, "memory": 1, "round": 1 }));
     let beat = at(&story, &Work::Create, &step);
-    let Turn::Answer(Ok(Beat::Wait { after })) = beat.turn() else { panic!("no pause") };
+    let Turn::Answer(Ok(Beat::Wait { after })) = beat.turn(&story.moment()) else {
+        panic!("no pause")
+    };
     assert_eq!(after, Some(Duration::from_secs(5)));
     story.parent.clock.advance(TimeDelta::seconds(5));
-    let Turn::Answer(Ok(Beat::Next { next, .. })) = beat.turn() else { panic!("a pause") };
+    let Turn::Answer(Ok(Beat::Next { next, .. })) = beat.turn(&story.moment()) else {
+        panic!("a pause")
+    };
     assert_eq!((next.name.as_str(), &next.state["memory"]), ("define", &json!(1)));
 }
 
@@ -143,11 +152,11 @@ fn a_group_that_changes_in_batches_is_told_one_definition_after_the_other() {
         if !story.resource.resource.in_progress() {
             break;
         }
-        if !matches!(story.beat().turn(), Turn::Define) {
+        if !matches!(story.beat().turn(&story.moment()), Turn::Define) {
             story = story.when_child_is_done();
             continue;
         }
-        let defined = story.beat().defined(&story.sight()).unwrap();
+        let defined = story.beat().defined(&story.sight(), &story.moment()).unwrap();
         if let Defined::Beat(beat) = defined {
             story.resource = story.resource.when_answered(Ok(*beat));
             continue;
