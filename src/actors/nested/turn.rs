@@ -394,12 +394,7 @@ impl<'a> ChildBeat<'a> {
             Some(left) => Beat::Wait { after: Some(left) },
             None => Beat::Next {
                 learned: Learned::default(),
-                next: Step {
-                    name: "define".to_owned(),
-                    commands: true,
-                    state: self.step.state.clone(),
-                    ..Step::default()
-                },
+                next: ChildStage::Define.with(self.step.state.clone()),
             },
         }
     }
