@@ -6,11 +6,11 @@ check:
     cargo clippy --all-targets -- -D warnings
     cargo test
 
-# What to run after each change: decisions, layers, data cases, two hundred lives.
+# What to run after each change: decisions, layers, data cases, recorded calls, two hundred lives.
 quick:
     cargo test --lib
-    SIMULATION_SEEDS=200 cargo test --test it -- layers:: coverage:: _cases:: function_probes:: \
-        type_rules:: type_schemas:: lifecycle:: simulation::
+    SIMULATION_SEEDS=200 cargo test --test it -- layers:: circles:: coverage:: _cases:: \
+        function_probes:: type_rules:: type_schemas:: recorded_calls:: lifecycle:: simulation::
 
 # The tests whose names have a word in them: a type, a function, a data case.
 case name:
