@@ -55,6 +55,9 @@ pub enum Failure {
     Gone(&'static str),
     #[error("No network interface found for server {0}.")]
     NoInterface(String),
+    /// An attribute that a resource of the stack does not have.
+    #[error("The Referenced Attribute ({resource} {attribute}) is incorrect.")]
+    NoAttribute { resource: String, attribute: &'static str },
 
     // What became of an object.
     #[error("Went to status {status} due to \"{reason}\"")]
@@ -64,6 +67,8 @@ pub enum Failure {
     /// A CHECK found it otherwise.
     #[error("'status': expected '{expected}', got '{status}'")]
     Unhealthy { expected: &'static str, status: String },
+    #[error("Failed to detach interface ({port}) from server ({server})")]
+    NotDetached { port: String, server: String },
     #[error("The physical resource for ({0}) exists.")]
     StillThere(String),
     /// What has gone wrong, in the type's words.
@@ -149,8 +154,10 @@ impl Failure {
             Failure::NotFound(_) => "NotFound",
             Failure::Gone(_) => "EntityNotFound",
             Failure::NoInterface(_) => "InterfaceNotFound",
+            Failure::NoAttribute { .. } => "InvalidTemplateAttribute",
             Failure::InError { .. } => IN_ERROR,
             Failure::UnknownStatus { .. } => "ResourceUnknownStatus",
+            Failure::NotDetached { .. } => "InterfaceDetachFailed",
             Failure::StillThere(_) => "PhysicalResourceExists",
             Failure::Failed(_) | Failure::Silent(_) | Failure::Unhealthy { .. } => "Error",
             Failure::SignaledFailure { to: Waiter::WaitCondition, .. } => "WaitConditionFailure",

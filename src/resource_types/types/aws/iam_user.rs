@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::events::resource::Step;
-use crate::model::{JsonMap, Refusal};
+use crate::model::JsonMap;
 use crate::resource_types::asks::{Asks, NeighborKnown};
 use crate::resource_types::declared::{Beating, Declared, done};
 use crate::resource_types::failure::Failure;
@@ -74,10 +74,8 @@ impl IamUser {
         for policy in self.policies(&subject.properties).into_iter().flatten() {
             let known = cloud.neighbor(NeighborKnown::Name(policy.to_owned()))?;
             if !known.is_some_and(|known| known.is_policy) {
-                let name = subject.name.clone().unwrap_or_default();
-                let text = format!("The Referenced Attribute ({name} Policies) is incorrect.");
-                let refusal = Refusal::new("InvalidTemplateAttribute", text);
-                return Err(refusal.into());
+                let resource = subject.name.clone().unwrap_or_default().to_string();
+                return Err(Failure::NoAttribute { resource, attribute: "Policies" });
             }
         }
         let profile = subject.properties.get("LoginProfile");

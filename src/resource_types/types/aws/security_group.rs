@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::events::resource::Step;
-use crate::model::{JsonMap, Refusal};
+use crate::model::JsonMap;
 use crate::openstack::{Request, Service};
 use crate::resource_types::declared::{Beating, Declared, done, next};
 use crate::resource_types::failure::Failure;
@@ -104,7 +104,7 @@ fn port(text: &Value) -> Result<Option<i64>, Failure> {
     let invalid = || {
         let text =
             format!("invalid literal for int() with base 10: {}", python::repr(&text.into()));
-        Failure::from(Refusal::new("ValueError", text))
+        Failure::Invalid(text)
     };
     let port: i64 = text.trim().parse().map_err(|_| invalid())?;
     Ok(Some(port).filter(|port| *port >= 0))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::entries::{self, get};
 use super::networks::{self, delete_port, key, made, remembered, wants_port};
 use super::server_request;
-use crate::model::{JsonMap, Refusal};
+use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
@@ -32,11 +32,10 @@ pub(super) fn detached() -> Learned {
     Learned { data: BTreeMap::from([(DETACHING.to_owned(), Value::Null)]), ..Learned::default() }
 }
 
-/// Heat's words for a port that stays.
+/// The port stays.
 pub(super) fn not_detached(subject: &Subject, port: &str) -> Failure {
-    let server = subject.physical_id.as_deref().unwrap_or_default();
-    let text = format!("Failed to detach interface ({port}) from server ({server})");
-    Refusal::new("InterfaceDetachFailed", text).into()
+    let server = subject.physical_id.clone().unwrap_or_default();
+    Failure::NotDetached { port: port.to_owned(), server }
 }
 
 /// The server's interfaces as they are.
