@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::asks::Asks;
@@ -49,6 +50,23 @@ pub trait Nested: Send + Sync + 'static {
     /// and shown. A group of none has one too `even_if_empty`.
     fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, Failure> {
         self.wanted(ask)
+    }
+
+    /// The types of its members that are looked up before anything is made, as the properties name
+    /// them; `None` where there is no member to be validated. The error is what is wrong with a value
+    /// that was `forgiven` until now, by property, and is needed here.
+    fn member_types<'a>(
+        &self,
+        _properties: &'a JsonMap,
+        _forgiven: &IndexMap<String, String>,
+    ) -> Result<Option<Vec<&'a Value>>, String> {
+        Ok(Some(Vec::new()))
+    }
+
+    /// The property that says what each member is, of which what is there already is looked at while
+    /// it waits for the value of a parameter.
+    fn member_in_part(&self) -> Option<&'static str> {
+        None
     }
 
     /// The properties that have the child's parameters; none are those of the type itself.

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace};
 use super::capacity::Adjustment;
 use super::instance::{INSTANCE, from_instance, instance, names_instance};
-use super::member_stack::{Group, MEMBERS_MAX, MemberStack, MemberState, check_size, section};
+use super::member_stack::{
+    Group, MEMBERS_MAX, MemberStack, MemberState, check_size, count, section,
+};
 use super::outputs::Read;
 use super::resource_group::REMOVED;
 use super::scaling_group::{Scaled, Scaling};
@@ -193,6 +196,25 @@ impl ResourceGroup {
 }
 
 impl Nested for ResourceGroup {
+    fn member_types<'a>(
+        &self,
+        properties: &'a JsonMap,
+        forgiven: &IndexMap<String, String>,
+    ) -> Result<Option<Vec<&'a Value>>, String> {
+        if count(properties, "count") == 0 {
+            return Ok(None);
+        }
+        if let Some(message) = forgiven.get("resource_def") {
+            return Err(message.clone());
+        }
+        let member = properties.get("resource_def").and_then(Value::as_object);
+        Ok(member.map(|member| member.get("type").into_iter().collect()))
+    }
+
+    fn member_in_part(&self) -> Option<&'static str> {
+        Some("resource_def")
+    }
+
     fn payload(&self) -> &'static [&'static [&'static str]] {
         &[&["resource_def", "properties"], &["resource_def", "metadata"]]
     }
@@ -254,6 +276,14 @@ impl Nested for ResourceGroup {
 }
 
 impl Nested for ResourceChain {
+    fn member_types<'a>(
+        &self,
+        properties: &'a JsonMap,
+        _forgiven: &IndexMap<String, String>,
+    ) -> Result<Option<Vec<&'a Value>>, String> {
+        Ok(Some(chain::types(properties).iter().collect()))
+    }
+
     fn payload(&self) -> &'static [&'static [&'static str]] {
         &[&["resource_properties"]]
     }

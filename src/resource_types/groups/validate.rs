@@ -3,19 +3,13 @@
 
 use serde_json::Value;
 
-use super::chain;
-use super::member_stack::count;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};
 use crate::resource_types::job::{Subject, Work};
 use crate::resource_types::looked::Looked;
 use crate::resource_types::nested::Budget;
 use crate::resource_types::registry::{PluginChecks, Registry};
-use crate::resource_types::types::Program;
 use crate::template::{NestedTemplate, Outcome, StackDefinition, TemplateError};
-
-/// The property of a ResourceGroup that says what its members are.
-const MEMBER: &str = "resource_def";
 
 impl Registry {
     /// Validates the nested stack that a type of its own makes. Other types have none.
@@ -26,29 +20,15 @@ impl Registry {
     ) -> Outcome<()> {
         let Looked { definition, name, properties, .. } = *looked;
         let type_name = &definition.resources()[name].type_name;
-        let Some(declaration) = self.schema(type_name) else { return Ok(()) };
-        if declaration.amazons && self.plugin_checks == PluginChecks::Heat {
+        let Some(driver) = self.driver(type_name) else { return Ok(()) };
+        if driver.declaration().amazons && self.plugin_checks == PluginChecks::Heat {
             return Ok(());
         }
-        match &declaration.program {
-            Some(Program::ResourceGroup) => {
-                if count(properties, "count") == 0 {
-                    return Ok(());
-                }
-                if let Some(message) = looked.forgiven.get(MEMBER) {
-                    return Err(looked.fallen("ValueError", message.clone()));
-                }
-                let Some(Value::Object(member)) = properties.get(MEMBER) else {
-                    return Ok(());
-                };
-                self.check_member_type(definition, member.get("type"))?;
-            }
-            Some(Program::ResourceChain) => {
-                let mut types = chain::types(properties).iter();
-                types.try_for_each(|it| self.check_member_type(definition, Some(it)))?;
-            }
-            _ => {}
-        }
+        let Some(nested) = driver.nests() else { return Ok(()) };
+        let types = nested.member_types(properties, looked.forgiven);
+        let types = types.map_err(|message| looked.fallen("ValueError", message))?;
+        let Some(types) = types else { return Ok(()) };
+        types.into_iter().try_for_each(|it| self.check_member_type(definition, it))?;
         let (template, parameters) = match self.made(looked, false) {
             None => return Ok(()),
             Some(Ok(made)) => (made.template, Ok(made.parameters)),
@@ -70,7 +50,7 @@ impl Registry {
         let reads = definition.attributes_read();
         let subject = Subject {
             name: Some(name.clone()),
-            properties: self.with_member_in_part(looked),
+            properties: with_member_in_part(looked, nested),
             update_policy: update_policy.clone(),
             reads: reads.into_iter().filter(|(read, _)| read == name).map(|(_, key)| key).collect(),
             ..Subject::default()
@@ -94,23 +74,6 @@ impl Registry {
         }))
     }
 
-    /// The properties of a group. As in Heat, a ResourceGroup that waits for the value of a parameter
-    /// has a member of what is there already; other groups have none.
-    fn with_member_in_part(&self, looked: &Looked<'_>) -> JsonMap {
-        let mut properties = looked.properties.clone();
-        let type_name = &looked.definition.resources()[looked.name].type_name;
-        let program = self.schema(type_name).and_then(|declaration| declaration.program.as_ref());
-        let waits = matches!(program, Some(Program::ResourceGroup))
-            && properties.get(MEMBER).is_none_or(Value::is_null);
-        if waits && let Some(mut member) = looked.definition.property_in_part(looked.name, MEMBER) {
-            if let Some(given) = member.get_mut("properties").and_then(Value::as_object_mut) {
-                given.retain(|_, value| !value.is_null());
-            }
-            properties.insert(MEMBER.to_owned(), member);
-        }
-        properties
-    }
-
     /// The resource that a type uses, as its template has it.
     fn used(
         &self,
@@ -124,12 +87,8 @@ impl Registry {
         Some(ResourceUsed { properties, ..ResourceUsed::default() })
     }
 
-    fn check_member_type(
-        &self,
-        definition: &StackDefinition,
-        type_name: Option<&Value>,
-    ) -> Outcome<()> {
-        match type_name.and_then(Value::as_str) {
+    fn check_member_type(&self, definition: &StackDefinition, type_name: &Value) -> Outcome<()> {
+        match type_name.as_str() {
             Some("") => Err(TemplateError::validation("Resource \"None\" has no type")),
             Some(type_name) if !definition.has_type(type_name, self) => {
                 Err(TemplateError::validation(format!(
@@ -139,4 +98,20 @@ impl Registry {
             _ => Ok(()),
         }
     }
+}
+
+/// The properties of a group. As in Heat, a ResourceGroup that waits for the value of a parameter has
+/// a member of what is there already; other groups have none.
+fn with_member_in_part(looked: &Looked<'_>, nested: &dyn Nested) -> JsonMap {
+    let mut properties = looked.properties.clone();
+    let waiting = nested.member_in_part();
+    let waiting = waiting.filter(|it| properties.get(*it).is_none_or(Value::is_null));
+    let Some(waiting) = waiting else { return properties };
+    if let Some(mut member) = looked.definition.property_in_part(looked.name, waiting) {
+        if let Some(given) = member.get_mut("properties").and_then(Value::as_object_mut) {
+            given.retain(|_, value| !value.is_null());
+        }
+        properties.insert(waiting.to_owned(), member);
+    }
+    properties
 }
