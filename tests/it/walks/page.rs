@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use hearth::resource_types::Registry;
+use hearth::model::Action;
+use hearth::resource_types::{Declared, Registry};
 use serde_json::Value;
 
-use super::walk::{self, Change};
+use super::walk::{self, Change, Walk};
 
 const HEAD: &str = "\
 # Resource types
@@ -19,16 +20,18 @@ What each of Heat's resource types is put through.
 A type that is made has a driver, and be it that of a retired type, which makes nothing; the others are known, so that templates with them can be looked over.
 A walk (`tests/data/walks/`) creates, shows, checks, changes, names by name what was named by id, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, across kills, and with a stack that is deleted while its creation is in doubt; and on a real cloud where one has the service (`tests/live`).
 Recorded means that the requests are held to those that the real Heat makes (`tests/data/recorded/`).
+The steps are those that the walks of a type go: an update changes the object in place, a replacement is asked for and seen to be one.
 
 ";
 
 #[test]
 fn the_page_on_resource_types_is_true() {
     let registry = Registry::built_in().unwrap();
-    let mut walks: BTreeMap<String, bool> = BTreeMap::new();
+    let mut walks: BTreeMap<String, Vec<Walk>> = BTreeMap::new();
     for walk in walk::all("") {
-        *walks.entry(walk.type_name).or_default() |= walk.real;
+        walks.entry(walk.type_name.clone()).or_default().push(walk);
     }
+    let is_real = |walks: &Vec<Walk>| walks.iter().any(|walk| walk.real);
     let recorded: Value =
         serde_json::from_str(include_str!("../../data/recorded/calls.json")).unwrap();
     let recorded = recorded.get("types").unwrap_or(&recorded);
@@ -41,18 +44,22 @@ fn the_page_on_resource_types_is_true() {
     }
     let count = |of: usize| format!("{of} of {}", names.len());
     let made = names.values().filter(|made| **made).count();
-    let real = walks.values().filter(|real| **real).count();
+    let real = walks.values().filter(|walks| is_real(walks)).count();
     let known = names.keys().filter(|name| recorded.get(name).is_some()).count();
     let mut page = HEAD.to_owned();
-    page.push_str("| Type | Made | Walked on the sandbox | On a real cloud | Recorded |\n");
-    page.push_str("| --- | --- | --- | --- | --- |\n");
+    page.push_str("| Type | Made | Walked on the sandbox | On a real cloud | Recorded | Steps |\n");
+    page.push_str("| --- | --- | --- | --- | --- | --- |\n");
     let counts = [made, walks.len(), real, known].map(count);
-    writeln!(page, "| all | {} |", counts.join(" | ")).unwrap();
+    writeln!(page, "| all | {} |  |", counts.join(" | ")).unwrap();
     for (name, made) in names {
-        let walk = walks.get(name);
-        let marks = [made, walk.is_some(), walk == Some(&true), recorded.get(name).is_some()];
+        let own = walks.get(name);
+        let real = own.is_some_and(is_real);
+        let marks = [made, own.is_some(), real, recorded.get(name).is_some()];
         let marks = marks.map(|mark| if mark { "yes" } else { "" });
-        writeln!(page, "| `{name}` | {} |", marks.join(" | ")).unwrap();
+        let driver = registry.driver(name);
+        let steps = own.zip(driver).map(|(walks, driver)| steps(walks, &driver));
+        let steps = steps.unwrap_or_default().join(", ");
+        writeln!(page, "| `{name}` | {} | {steps} |", marks.join(" | ")).unwrap();
     }
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/resource-types.md");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -60,6 +67,24 @@ fn the_page_on_resource_types_is_true() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(written == page, "docs/resource-types.md is not what there is: UPDATE_GOLDEN=1");
+}
+
+/// What a type's walks play, in their order.
+fn steps(walks: &[Walk], driver: &Declared) -> Vec<&'static str> {
+    let any = |has: fn(&Walk) -> bool| walks.iter().any(has);
+    let shows_more = |walk: &Walk| walk.updates.iter().any(|Change(_, shows)| !shows.is_empty());
+    let steps = [
+        ("create", true),
+        ("show", any(|walk| !walk.shows.is_empty()) || walks.iter().any(shows_more)),
+        ("check", true),
+        ("update", any(|walk| !walk.updates.is_empty())),
+        ("replace", any(|walk| !walk.replaces.is_empty())),
+        ("suspend", driver.acts(Action::Suspend)),
+        ("resume", driver.acts(Action::Resume)),
+        ("snapshot", driver.acts(Action::Snapshot)),
+        ("delete", true),
+    ];
+    steps.into_iter().filter(|(_, goes)| *goes).map(|(step, _)| step).collect()
 }
 
 /// The services whose types are all to be walked, and types without a service that are as well.
