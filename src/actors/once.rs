@@ -84,7 +84,8 @@ impl Engine {
         let (stack, command) = (claimed.stack_id, claimed.command);
         let (log, scope) = (Arc::clone(&self.services.log), StreamId::stack(stack));
         let key = aside(async move { log.find_key(scope.as_str()) }).await;
-        if matches!(key, Some(Err(LogError::KeyDestroyed(_)))) && self.stand(stack).await?.is_none()
+        if matches!(key, Some(Err(LogError::KeyDestroyed(_))))
+            && self.summary_of(stack).await?.is_none()
         {
             return Ok(Some(Accepted { stack, name: StackName::from(""), position: Position(0) }));
         }
