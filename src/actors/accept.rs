@@ -57,7 +57,7 @@ impl Engine {
     ) -> Result<(), Refusal> {
         let holder = self.services.holder_of(&who.caller.project_id, name).await?;
         let Some(holder) = holder else { return Ok(()) };
-        match self.stand(holder).await? {
+        match self.summary_of(holder).await? {
             Some(summary) if !summary.deleted => Err(name_taken(name)),
             Some(_) | None => Ok(()),
         }
@@ -181,7 +181,7 @@ impl Engine {
         let trustor = match self.ensure(who, &summary).await {
             Ok(trustor) => trustor,
             // What keeps a new trust from being made must not keep a stack from being deleted
-            // with the one that it has, where that lends no more than the caller holds.
+            // with the one that it has, where that delegates no more than the caller holds.
             Err(refusal) if summary.trustor.is_within(&who.caller) => {
                 check_home(&self.services, &summary.project_id, &who.token).await?;
                 warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
@@ -213,7 +213,7 @@ impl Engine {
     /// Has whatever is under way in a stack given up, for an operator.
     pub async fn reset_stack(&self, stack: StackId) -> Result<Position, Refusal> {
         let missing = || Refusal::new("NotFound", format!("Stack with id {stack} not found"));
-        self.stand(stack).await?.ok_or_else(missing)?;
+        self.summary_of(stack).await?.ok_or_else(missing)?;
         let command = CommandId(self.services.clock.fresh_id());
         let meta = Arc::new(Meta::of_command(command));
         let measures = &self.services.measures;
@@ -323,7 +323,7 @@ impl Engine {
         // It may have given the name back since; if not, it does so when it wakes and finds itself
         // deleted.
         if let Some(holder) = services.holder_of(project, name).await? {
-            if self.stand(holder).await?.is_some_and(|summary| !summary.deleted) {
+            if self.summary_of(holder).await?.is_some_and(|summary| !summary.deleted) {
                 return Err(refusal);
             }
             let release = ProjectCommand::Release { name: name.clone(), stack_id: holder };

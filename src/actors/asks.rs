@@ -171,7 +171,7 @@ impl<'a> StackPlace<'a> {
     }
 }
 
-/// How a stack stands, as its actor knows it.
+/// The summary of a stack, as its actor knows it.
 pub struct StackSummary {
     pub head: StackHead,
     /// In whose name work is done that nobody asks for by himself.

@@ -64,14 +64,14 @@ impl Credentials {
         let caller = &who.caller;
         let by_password = services.limits.deferred_auth == DeferredAuth::Password;
         let (login, cloud) = (who.login.as_ref().filter(|_| by_password), &services.cloud);
-        let Some(cloud) = cloud else { return Ok(lent(services, caller)) };
+        let Some(cloud) = cloud else { return Ok(delegated(services, caller)) };
         check_home(services, &caller.project_id, &who.token).await?;
         let home = cloud.home_of(&who.token);
         let trustor = match login {
             // The password is good for all that the user may do.
             Some(login) => Trustor::of(&caller.user_id, roles_of(home.cloud, login, caller).await?),
             None if by_password => Trustor::of(&caller.user_id, caller.roles.clone()),
-            None => lent(services, caller),
+            None => delegated(services, caller),
         };
         let roles = trustor.roles.as_deref().unwrap_or_default();
         if roles.is_empty() {
@@ -326,13 +326,14 @@ pub(super) async fn check_home(
 const OTHER_CLOUD: &str = "The stacks of this project are in another cloud than the one whose user \
     asks.";
 
-/// The caller with the roles that he lends: his token's, or those of them that the operator names.
-fn lent(services: &Services, caller: &Caller) -> Trustor {
+/// The caller with the roles that he delegates: his token's, or those of them that the operator
+/// names.
+fn delegated(services: &Services, caller: &Caller) -> Trustor {
     let named = &services.limits.trusts_delegated_roles;
-    let is_lent = |role: &&String| {
+    let is_delegated = |role: &&String| {
         named.is_empty() || named.iter().any(|named| named.eq_ignore_ascii_case(role))
     };
-    Trustor::of(&caller.user_id, caller.roles.iter().filter(is_lent).cloned().collect())
+    Trustor::of(&caller.user_id, caller.roles.iter().filter(is_delegated).cloned().collect())
 }
 
 async fn trust_of(

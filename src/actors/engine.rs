@@ -211,14 +211,14 @@ impl Engine {
         Ok(outputs)
     }
 
-    /// How a stack stands, for who may see it.
+    /// The summary of a stack, for who may see it.
     pub(super) async fn summary(
         &self,
         who: &RequestContext,
         stack: StackId,
     ) -> Result<StackSummary, Refusal> {
         let missing = || Refusal::not_found("Stack", stack);
-        let summary = self.stand(stack).await?.ok_or_else(missing)?;
+        let summary = self.summary_of(stack).await?.ok_or_else(missing)?;
         self.may_see(who, &summary)?;
         Ok(summary)
     }
@@ -250,8 +250,8 @@ impl Engine {
     }
 
     /// Sees to it that work on a stack may go on once the request is over. As in Heat it goes on in
-    /// its owner's name where an administrator of another project asks: his token lends nothing
-    /// there.
+    /// its owner's name where an administrator of another project asks: his token delegates
+    /// nothing there.
     pub(super) async fn ensure(
         &self,
         who: &RequestContext,
@@ -280,7 +280,7 @@ impl Engine {
         Refusal::unavailable("The engine does not answer at present.")
     }
 
-    pub(super) async fn stand(&self, stack: StackId) -> Result<Option<StackSummary>, Refusal> {
+    pub(super) async fn summary_of(&self, stack: StackId) -> Result<Option<StackSummary>, Refusal> {
         self.ask_of(stack, || AskSummary).await
     }
 

@@ -152,7 +152,7 @@ impl Engine {
                 let mut view = resource(&kept);
                 room.take(json_bytes(&view))?;
                 if let Some(child) = machine.child_stack()
-                    && let Some(nested) = self.stand(child).await?.filter(|it| !it.deleted)
+                    && let Some(nested) = self.summary_of(child).await?.filter(|it| !it.deleted)
                     && let Value::Object(view) = &mut view
                     && let Value::Object(nested) = self.exported(nested, room).await?
                 {

@@ -82,7 +82,8 @@ impl Engine {
         let (stack, command) = (claimed.stack_id, claimed.command);
         let scope = StreamId::stack(stack);
         let key = looked_aside(&self.services.log, move |log| log.find_key(scope.as_str())).await;
-        if matches!(key, Err(LogError::KeyDestroyed(_))) && self.stand(stack).await?.is_none() {
+        if matches!(key, Err(LogError::KeyDestroyed(_))) && self.summary_of(stack).await?.is_none()
+        {
             return Ok(Some(Accepted { stack, name: StackName::from(""), position: Position(0) }));
         }
         let accepted = self.ask_of(stack, || AcceptedBy(command)).await?;

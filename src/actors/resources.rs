@@ -145,7 +145,7 @@ impl Engine {
         name: &ResourceName,
         deployments: Vec<Value>,
     ) -> Result<bool, Refusal> {
-        let Some(summary) = self.stand(stack).await?.filter(|summary| !summary.deleted) else {
+        let Some(summary) = self.summary_of(stack).await?.filter(|summary| !summary.deleted) else {
             return Ok(true);
         };
         if !summary.incarnations.contains_key(name) {

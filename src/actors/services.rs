@@ -72,7 +72,7 @@ pub struct EngineLimits {
     pub fetch_allow: Vec<AllowedTarget>,
     /// By what work goes on when the token of who asked for it is gone.
     pub deferred_auth: DeferredAuth,
-    /// The only roles that a trust lends, of those that a token has; empty is all.
+    /// The only roles that a trust delegates, of those that a token has; empty is all.
     pub trusts_delegated_roles: Vec<String>,
 }
 

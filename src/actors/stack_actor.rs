@@ -390,7 +390,7 @@ impl Handler<PassOn> for Shell<Stack> {
     }
 }
 
-/// Asks what a resource hears of the signals to others.
+/// Asks what a resource observes of the signals to others.
 #[derive(Message)]
 #[rtype(result = "Vec<ObservedSignals>")]
 pub struct SignalsObservedBy(pub ResourceName);

@@ -54,7 +54,7 @@ pub struct Limits {
     pub yaql_memory: Option<usize>,
     /// `deferred_auth_method`: by what work goes on when the request's token is gone.
     pub deferred_auth: DeferredAuth,
-    /// `trusts_delegated_roles`: the only roles that trusts lend; empty is all of a token's.
+    /// `trusts_delegated_roles`: the only roles that trusts delegate; empty is all of a token's.
     pub delegated_roles: Vec<String>,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
     pub client_retries: Option<u32>,
@@ -167,8 +167,8 @@ mod tests {
             layers.add_environment([(variable, value.to_owned())].into_iter());
             Limits::from_layers(&layers, &CloudChoice::Sandbox)
         };
-        let lent = given("TRUSTS_DELEGATED_ROLES", "member, creator").unwrap().delegated_roles;
-        assert_eq!(lent, ["member", "creator"]);
+        let delegated = given("TRUSTS_DELEGATED_ROLES", "member, creator").unwrap().delegated_roles;
+        assert_eq!(delegated, ["member", "creator"]);
         let method = |value| given("DEFERRED_AUTH_METHOD", value).map(|it| it.deferred_auth);
         assert_eq!(method("trusts").unwrap(), DeferredAuth::Trusts);
         assert_eq!(method("password").unwrap(), DeferredAuth::Password);

@@ -14,7 +14,7 @@ pub enum DeferredAuth {
     Password,
 }
 
-/// A user, and those of his roles that he lends for the work: what a trust is known by.
+/// A user, and those of his roles that he delegates for the work: what a trust is known by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Trustor {
     pub user_id: String,

@@ -114,7 +114,7 @@ impl CloudError {
     }
 
     /// Whether the token was not checked, because Keystone was away or would not speak of it: so it
-    /// does of a trust's when the trustor has lost a role that the trust lends.
+    /// does of a trust's when the trustor has lost a role that the trust delegates.
     pub(super) fn is_unchecked(&self) -> bool {
         matches!(self, CloudError::Answered { status: 503, message, .. }
             if message.contains(UNCHECKED))

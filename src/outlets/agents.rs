@@ -160,7 +160,7 @@ async fn told_anew(
         };
     }
     match deployed_on(parts.log.as_ref(), event).await {
-        Ok(Some((project, server))) => Ok(parts.views.standing_for(project, server).await?),
+        Ok(Some((project, server))) => Ok(parts.views.with_physical_id(project, server).await?),
         Ok(None) => Ok(Vec::new()),
         // As the views do it: it would be read in vain for ever, and hold up all others.
         Err(LogError::Damaged(reason)) => {

@@ -420,7 +420,7 @@ pub(super) fn owner(
 
 /// The resources of a project's stacks that stand for an object of the cloud: their stacks, and their
 /// names there.
-pub(super) fn standing_for(
+pub(super) fn with_physical_id(
     db: &Connection,
     project: &ProjectId,
     physical_id: &str,

@@ -298,12 +298,12 @@ impl Views {
     }
 
     /// The resources of a project's stacks that stand for an object of the cloud.
-    pub async fn standing_for(
+    pub async fn with_physical_id(
         &self,
         project: ProjectId,
         physical_id: String,
     ) -> Result<Vec<(StackId, ResourceName)>, ViewError> {
-        self.read(move |db| resources::standing_for(db, &project, &physical_id))
+        self.read(move |db| resources::with_physical_id(db, &project, &physical_id))
     }
 
     /// Events of a stack.

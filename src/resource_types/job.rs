@@ -48,7 +48,7 @@ pub struct Subject {
     pub deletion_policy: String,
     /// The attributes that the stack's template reads of it.
     pub reads: Vec<String>,
-    /// What a type that waits for others' signals hears of them; entries keep their marks.
+    /// What a type that waits for others' signals observes of them; entries keep their marks.
     pub observed_signals: Vec<ObservedSignals>,
     /// An update failed since the properties were reached: what there is may be another's.
     pub in_doubt: bool,

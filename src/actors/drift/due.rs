@@ -20,7 +20,7 @@ impl Engine {
     /// Compares a stack with what there is in the cloud, and puts on record what was found.
     pub async fn look_for_drift(&self, stack: StackId) -> Result<(), Refusal> {
         let missing = || Refusal::new("NotFound", format!("Stack with id {stack} not found"));
-        let summary = self.stand(stack).await?.filter(|it| !it.deleted).ok_or_else(missing)?;
+        let summary = self.summary_of(stack).await?.filter(|it| !it.deleted).ok_or_else(missing)?;
         let credentials = &self.services.credentials;
         let (project, trustor) = (&summary.project_id, &summary.trustor);
         let session = credentials.session(&self.services, project, trustor).await;

@@ -91,7 +91,7 @@ impl Engine {
                 let below = format!("{}/", looked.path);
                 found.push(looked);
                 let child = match child {
-                    Some(child) => self.stand(child).await?,
+                    Some(child) => self.summary_of(child).await?,
                     None => None,
                 };
                 if let Some(child) = child {

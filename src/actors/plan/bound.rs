@@ -140,7 +140,7 @@ impl Engine {
             ask.back_to
         ]);
         let found = self.found_within(summary).await?;
-        let (seen, parts) = (stood(summary), (Arc::clone(known), found));
+        let (seen, parts) = (seen_at(summary), (Arc::clone(known), found));
         let (changes, id) = self.foreseen(who, seen, parts, asked).await?;
         let (stack, name) = (Some(summary.id), summary.name.clone());
         Ok(Plan { id: Some(id), seen, action, stack, name, back_to: ask.back_to, changes })
@@ -236,7 +236,7 @@ impl Engine {
     }
 
     fn plan_without_source(&self, summary: StackSummary, action: Action, changes: Preview) -> Plan {
-        let (asked, seen) = (json!([action, summary.id]), stood(&summary));
+        let (asked, seen) = (json!([action, summary.id]), seen_at(&summary));
         let id = Some(id_of(&self.services.vault, seen, &asked, &changes));
         let (stack, name) = (Some(summary.id), summary.head.name);
         Plan { id, seen, action, stack, name, back_to: None, changes }
@@ -300,7 +300,7 @@ fn sentence(name: &str, event: &RecordedEvent) -> String {
 }
 
 /// Where a plan sees a stack.
-fn stood(summary: &StackSummary) -> (StackRevision, Position) {
+fn seen_at(summary: &StackSummary) -> (StackRevision, Position) {
     (summary.revision.revision, summary.position)
 }
 

@@ -149,7 +149,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         entry.least = (at_least < most).then_some(at_least);
         entry.why = match (most, why) {
             (Change::Unchanged, _) if perhaps == Verdict::Mended => {
-                format!("it is {}_FAILED, and counts as well again", resource.action)
+                format!("it is {}_FAILED, and counts as healthy again", resource.action)
             }
             (Change::Unchanged, _) => String::new(),
             (_, Some(why)) => why,

@@ -1,5 +1,5 @@
-//! What an update would have done at a moment that is past: a new definition is walked against the
-//! state that the log has of then, with the answers and attributes that were on record by then.
+//! What an update would have done at a moment that is past: a new definition is compared with
+//! the state that the log has of then, with the answers and attributes that were on record by then.
 //! Nothing is asked of a cloud, and no actor is woken.
 
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ struct Then {
 }
 
 /// What a new definition goes on with, and what is left over beside that.
-type Standing = (IndexMap<ResourceName, ResourceId>, Vec<(ResourceName, ResourceId)>);
+type Incarnations = (IndexMap<ResourceName, ResourceId>, Vec<(ResourceName, ResourceId)>);
 
 /// What is read of the log, up to a position.
 struct Reading<'a> {
@@ -138,7 +138,7 @@ impl Reading<'_> {
     /// What a new definition would have gone on with, and the stacks within.
     fn found<'a>(
         &'a mut self,
-        (going_on, left_over): Standing,
+        (going_on, left_over): Incarnations,
         resources: &'a mut HashMap<ResourceId, Resource>,
     ) -> BoxFuture<'a, Result<Found<Resource>, Refusal>> {
         async move {

@@ -41,7 +41,7 @@ pub struct Converge {
     pub definition: Result<Definition, String>,
     pub deadline: Option<DateTime<Utc>>,
     pub trustor: Trustor,
-    /// What the resource hears of others, where its type waits for their signals; still marked.
+    /// What the resource observes of others, where its type waits for their signals; still marked.
     pub observed_signals: Vec<ObservedSignals>,
     /// What the stack does: CREATE, UPDATE, ROLLBACK, …
     pub stack_action: Action,

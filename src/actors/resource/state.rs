@@ -147,9 +147,9 @@ pub struct Working {
     /// What others were signaled, as far as the type waits for it; still sealed.
     pub(super) observed_signals: Vec<ObservedSignals>,
     /// The number of the look that is taken of what others' signals come to, or whose pause runs.
-    pub(super) hearing: Option<u64>,
+    pub(super) observing: Option<u64>,
     /// Whether others were signaled since it began.
-    pub(super) heard_more: bool,
+    pub(super) more_signaled: bool,
     /// The adjustment of a group whose new size is being looked up.
     pub(super) adjusting: Option<CommandId>,
     /// Whether the call may have been carried out before the beat that comes next.
@@ -167,7 +167,7 @@ impl Working {
     /// Whether nothing waits in it.
     fn is_empty(&self) -> bool {
         let waits = self.queued.is_some() || self.held.is_some() || self.checking.is_some();
-        let looks = self.looking.is_some() || self.hearing.is_some() || self.adjusting.is_some();
+        let looks = self.looking.is_some() || self.observing.is_some() || self.adjusting.is_some();
         !waits && !looks && !self.changing && self.cancel.is_none()
     }
 }

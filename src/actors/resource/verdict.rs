@@ -18,7 +18,7 @@ use crate::resource_types::UpdateKind;
 pub(in crate::actors) enum Verdict {
     /// It is what it should be.
     Left,
-    /// It failed, and no update touches it: it counts as well again.
+    /// It failed, and no update touches it: it counts as healthy again.
     Mended,
     /// Whether it can go on, or is replaced, is for its driver to say.
     SeeFailed,

@@ -17,7 +17,7 @@ pub struct Known {
     pub definition: StackDefinition,
     pub dependencies: Dependencies,
     reads: HashMap<ResourceName, Vec<String>>,
-    hearers: OnceLock<Vec<ResourceName>>,
+    observers: OnceLock<Vec<ResourceName>>,
 }
 
 impl Known {
@@ -27,7 +27,7 @@ impl Known {
         for (resource, attribute) in definition.attributes_read() {
             reads.entry(resource).or_default().push(attribute);
         }
-        Self { definition, dependencies, reads, hearers: OnceLock::new() }
+        Self { definition, dependencies, reads, observers: OnceLock::new() }
     }
 
     /// The attributes of a resource that the template reads.
@@ -36,14 +36,14 @@ impl Known {
     }
 
     /// The resources whose types wait for signals to others.
-    pub(super) fn hearers(&self, registry: &Registry) -> &[ResourceName] {
-        self.hearers.get_or_init(|| {
+    pub(super) fn observers(&self, registry: &Registry) -> &[ResourceName] {
+        self.observers.get_or_init(|| {
             let resources = self.definition.resources().iter();
-            let hears = |type_name: &str| {
+            let observes = |type_name: &str| {
                 registry.driver(type_name).is_some_and(|it| it.program().observes_signals())
             };
-            let hearers = resources.filter(|(_, declared)| hears(&declared.type_name));
-            hearers.map(|(name, _)| name.clone()).collect()
+            let observers = resources.filter(|(_, declared)| observes(&declared.type_name));
+            observers.map(|(name, _)| name.clone()).collect()
         })
     }
 

@@ -89,9 +89,9 @@ impl<'a> StackView<'a> {
 
     /// The incarnations as they are now: in mid-traversal, as its tasks have left them.
     pub(super) fn current_rows(self) -> impl Iterator<Item = &'a Row> {
-        let walking = self.in_progress()
+        let is_traversing = self.in_progress()
             && self.working.traversing == self.traversal.as_ref().map(|traversal| traversal.id);
-        if walking { self.working.rows.values() } else { self.stack.rows.values() }
+        if is_traversing { self.working.rows.values() } else { self.stack.rows.values() }
     }
 
     /// What there is under each name: the incarnation that a revision of this origin would go on
@@ -157,7 +157,7 @@ impl<'a> StackView<'a> {
         marks
     }
 
-    /// What a resource hears of the others: of those that it requires, if one of them takes
+    /// What a resource observes of the others: of those that it requires, if one of them takes
     /// signals, or else of all; nothing where its type does not wait for signals.
     pub(in crate::actors) fn signals_observed_by(
         self,

@@ -121,13 +121,13 @@ async fn service_user(session: &Session, auth_url: &str, report: &mut Report) ->
 
 /// The roles that trusts and stacks' users are given by name.
 async fn roles(session: &Session, cloud: &Cloud, settings: &Settings, report: &mut Report) {
-    let lent = &settings.limits.delegated_roles;
-    if lent.is_empty() {
+    let delegated = &settings.limits.delegated_roles;
+    if delegated.is_empty() {
         report.fine("trust role", "trusts lend all roles of the token that they are made with");
     }
     let of_users = cloud.stack_user_role().map(|role| ("stack user role", role.to_owned()));
-    let lent = lent.iter().map(|role| ("trust role", role.clone()));
-    for (what, role) in lent.chain(of_users) {
+    let delegated = delegated.iter().map(|role| ("trust role", role.clone()));
+    for (what, role) in delegated.chain(of_users) {
         let request = Request::get(Service::Identity, "/v3/roles").query("name", &role);
         let found = within(async { session.send(request).await?.json() }).await;
         match found.map(|body| body["roles"].as_array().map_or(0, Vec::len)) {

@@ -47,7 +47,7 @@ pub(in crate::sandbox) fn scope(cloud: &Cloud, ask: &Ask) -> Result<Scope, Answe
         .ok_or_else(|| answer::no_token(&ask.base))
 }
 
-/// Whether a trustor still has what his trust lends.
+/// Whether a trustor still has what his trust delegates.
 fn is_held(cloud: &Cloud, token: &Token) -> bool {
     let trust = token.trust_id.as_ref().and_then(|id| cloud.keystone.trusts.get(id));
     trust.is_none_or(|trust| {

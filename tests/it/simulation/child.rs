@@ -361,12 +361,12 @@ impl World {
             return true;
         }
         let child = nest.child();
-        !self.is_well_within(child)
+        !self.is_healthy_within(child)
     }
 
-    fn is_well_within(&mut self, stack: StackId) -> bool {
+    fn is_healthy_within(&mut self, stack: StackId) -> bool {
         let Some(seen) = self.seen(stack) else { return false };
-        seen.is_healthy && seen.within.into_iter().all(|within| self.is_well_within(within))
+        seen.is_healthy && seen.within.into_iter().all(|within| self.is_healthy_within(within))
     }
 
     /// Nothing further of a child is to start.

@@ -27,7 +27,7 @@ impl World {
 }
 
 #[test]
-fn a_child_is_not_well_while_a_former_incarnation_is_left_in_it_and_the_next_update_clears_it() {
+fn a_child_is_unhealthy_while_a_former_incarnation_is_left_in_it_and_the_next_update_clears_it() {
     for seed in 0..20 {
         let mut world = World::new(seed);
         let root = world.create(&tree("1"), true, None).unwrap();

@@ -25,7 +25,7 @@ impl Decider<'_> {
         }
         let is_free = self.status == Status::Complete
             && self.working.adjusting.is_none()
-            && self.open_signal().is_none()
+            && self.signal_under_way().is_none()
             && cooldown::is_over(&self.metadata(), self.moment.now);
         if !is_free {
             return Err(declined());
@@ -62,7 +62,7 @@ impl Decider<'_> {
 impl Resource {
     /// How an adjustment ended; `None` while it is made.
     pub fn adjusted(&self, working: &Working, id: CommandId) -> Option<Adjusted> {
-        if working.adjusting == Some(id) || self.open_signal() == Some(id) {
+        if working.adjusting == Some(id) || self.signal_under_way() == Some(id) {
             return None;
         }
         Some(match &self.handled {

@@ -18,7 +18,7 @@ use crate::resource_types::{Beat, Failure, Learned, stack_user};
 
 /// How often a call that fails transiently is made before the resource fails.
 const CALL_ATTEMPTS_MAX: u32 = 10;
-/// The pause after the first passing failure; it doubles up to the longest.
+/// The pause after the first transient failure; it doubles up to the longest.
 const RETRY_PAUSE_MIN: Duration = Duration::from_millis(200);
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(15);
 /// The pause between two looks at an object that is not ready; it grows up to the longest.

@@ -14,7 +14,7 @@ use crate::resource_types::{Attempt, ObservedSignals};
 
 /// How long what comes after a look waits for the next one: each takes up all signals that there
 /// are, and what they come to is recorded.
-pub(super) const HEARING_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const OBSERVING_PAUSE: Duration = Duration::from_secs(1);
 
 impl Decider<'_> {
     pub(in crate::actors::resource) fn observe_signals(
@@ -38,13 +38,13 @@ impl Decider<'_> {
         if self.status == Status::Failed || self.action == Action::Delete {
             return Decision::nothing();
         }
-        if self.is_hearing(self.working.epoch) {
-            self.working.heard_more = true;
+        if self.is_observing(self.working.epoch) {
+            self.working.more_signaled = true;
             return Decision::nothing();
         }
         self.working.epoch += 1;
-        self.working.hearing = Some(self.working.epoch);
-        self.working.heard_more = false;
+        self.working.observing = Some(self.working.epoch);
+        self.working.more_signaled = false;
         Decision::nothing().and_do(ResourceEffect::Observe {
             epoch: self.working.epoch,
             subject: Box::new(self.subject(&definition)),
@@ -63,14 +63,14 @@ impl Decider<'_> {
     }
 
     /// Whether the look of this number is one of those, or the pause after it.
-    pub(super) fn is_hearing(&self, epoch: u64) -> bool {
-        self.working.hearing == Some(epoch) && epoch == self.working.epoch
+    pub(super) fn is_observing(&self, epoch: u64) -> bool {
+        self.working.observing == Some(epoch) && epoch == self.working.epoch
     }
 
     /// The pause after a look is over: what came meanwhile is looked up.
-    pub(super) fn hear_on(&mut self) -> Decision<Resource> {
-        self.working.hearing = None;
-        match self.working.heard_more {
+    pub(super) fn observe_on(&mut self) -> Decision<Resource> {
+        self.working.observing = None;
+        match self.working.more_signaled {
             true => self.observe_signals(self.working.observed_signals.clone()),
             false => Decision::nothing(),
         }
@@ -153,7 +153,7 @@ mod tests {
         let attributes = || JsonMap::from_iter([("data".to_owned(), json!("{}"))]);
         let story = made(given_nothing().when(create), attributes());
 
-        let hear = || ResourceCommand::ObserveSignals(Vec::new());
+        let observe = || ResourceCommand::ObserveSignals(Vec::new());
         let seen = |story: Story| {
             let epoch = story.beat();
             let story = story.when(ResourceCommand::Observed { epoch, attributes: attributes() });
@@ -165,12 +165,12 @@ mod tests {
             let is_look = |it: &&ResourceEffect| matches!(it, ResourceEffect::Observe { .. });
             story.effects.iter().filter(is_look).count()
         };
-        let story = story.when(hear());
+        let story = story.when(observe());
         assert_eq!(looks(&story), 1);
-        let story = story.when(hear());
+        let story = story.when(observe());
         assert_eq!(looks(&story), 0, "one is out");
         let (epoch, story) = seen(story);
-        let story = story.when(hear());
+        let story = story.when(observe());
         assert_eq!(looks(&story), 0, "the pause runs");
         let story = story.when(ResourceCommand::Due { epoch });
         assert_eq!(looks(&story), 1, "what came meanwhile is looked up");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::hear::HEARING_PAUSE;
+use super::hear::OBSERVING_PAUSE;
 use super::settle::Ending;
 use crate::actors::resource::command::{Converge, ResourceEffect};
 use crate::actors::resource::state::{Decider, Resource};
@@ -145,8 +145,8 @@ impl Decider<'_> {
         let mut decision = Decision::nothing();
         decision.events.extend(is_new.then(|| AttributesObserved { attributes }.into()));
         let decision = decision.and_do(ResourceEffect::Report);
-        match self.is_hearing(epoch) {
-            true => decision.and_do(ResourceEffect::Later { epoch, after: HEARING_PAUSE }),
+        match self.is_observing(epoch) {
+            true => decision.and_do(ResourceEffect::Later { epoch, after: OBSERVING_PAUSE }),
             false => decision,
         }
     }

@@ -103,8 +103,8 @@ impl Decider<'_> {
 
     /// The pause before the next beat is over.
     pub(in crate::actors::resource) fn due(&mut self, epoch: u64) -> Decision<Resource> {
-        if self.is_hearing(epoch) {
-            return self.hear_on();
+        if self.is_observing(epoch) {
+            return self.observe_on();
         }
         if epoch != self.working.epoch {
             return Decision::nothing();

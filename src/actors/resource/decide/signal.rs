@@ -200,7 +200,7 @@ impl Resource {
     }
 
     /// The signal whose calls are being made.
-    pub(super) fn open_signal(&self) -> Option<CommandId> {
+    pub(super) fn signal_under_way(&self) -> Option<CommandId> {
         self.signals_due.first().map(|taken| taken.signal)
     }
 

@@ -1,4 +1,4 @@
-//! What a report tells others: whoever waits for signals hears of them, and outputs that read the
+//! What a report tells others: whoever waits for signals observes them, and outputs that read the
 //! resource have new values though no traversal is under way.
 
 use crate::actors::resource::{Report, ResourceCommand};
@@ -37,7 +37,7 @@ impl Decider<'_> {
         mut decision: Decision<Stack>,
     ) -> Decision<Stack> {
         if news.signaled {
-            decision.effects.append(&mut self.tell_hearers(name));
+            decision.effects.append(&mut self.tell_observers(name));
         }
         let declares = self.revision().is_some_and(|newest| !newest.outputs.is_empty());
         if news.value && declares && self.exists() && !self.in_progress() && !self.is_deleted() {
@@ -48,17 +48,17 @@ impl Decider<'_> {
     }
 
     /// Tells those who wait for signals to a resource what there are.
-    fn tell_hearers(&self, signaled: &ResourceName) -> Vec<StackEffect> {
+    fn tell_observers(&self, signaled: &ResourceName) -> Vec<StackEffect> {
         let known = self.view().known();
-        let hearers = known.map(|known| known.hearers(&self.knowledge.registry));
-        let told = hearers.unwrap_or_default().iter().filter_map(|name| {
+        let observers = known.map(|known| known.observers(&self.knowledge.registry));
+        let told = observers.unwrap_or_default().iter().filter_map(|name| {
             let id = *self.traversal.as_ref()?.nodes.get(name)?;
             if !self.view().reports().contains_key(&id) && !self.view().is_told(id) {
                 return None;
             }
             let observed_signals = self.view().signals_observed_by(name, self.knowledge);
-            let is_heard = observed_signals.iter().any(|other| other.name == *signaled);
-            is_heard.then(|| StackEffect::Tell {
+            let observes = observed_signals.iter().any(|other| other.name == *signaled);
+            observes.then(|| StackEffect::Tell {
                 id,
                 name: name.clone(),
                 command: ResourceCommand::ObserveSignals(observed_signals),
@@ -110,13 +110,13 @@ mod tests {
         entries.insert("1".to_owned(), json!({ "status": "SUCCESS" }));
         let command = signaled(&story, "h7", entries);
         let story = story.when(command);
-        let [StackEffect::Tell { name, command: ResourceCommand::ObserveSignals(heard), .. }] =
+        let [StackEffect::Tell { name, command: ResourceCommand::ObserveSignals(observed), .. }] =
             &story.effects[..]
         else {
             panic!("{:?}", story.orders())
         };
         assert_eq!(name.as_str(), "w7");
-        let heard: Vec<_> = heard.iter().map(|other| other.name.as_str()).collect();
-        assert_eq!(heard, ["h7", "r7"]);
+        let observed: Vec<_> = observed.iter().map(|other| other.name.as_str()).collect();
+        assert_eq!(observed, ["h7", "r7"]);
     }
 }

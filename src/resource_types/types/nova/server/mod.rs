@@ -48,8 +48,8 @@ pub(crate) struct Server {
     pub(crate) user: Option<&'static str>,
 }
 
-/// States that pass, after which a server is active.
-const PASSING: [&str; 10] = [
+/// Transient states, after which a server is active.
+const TRANSIENT: [&str; 10] = [
     "BUILD",
     "HARD_REBOOT",
     "PASSWORD",
@@ -403,7 +403,7 @@ fn readiness(server: &Value, otherwise: &str) -> Result<bool, Failure> {
             };
             Err(Failure::in_error("ERROR", format!("Message: {message}, Code: {code}")))
         }
-        passing if PASSING.contains(&passing) => Ok(false),
+        transient if TRANSIENT.contains(&transient) => Ok(false),
         other => Err(Failure::unknown_status(otherwise, other)),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Stage;
-use super::{PASSING, action, poll, status};
+use super::{TRANSIENT, action, poll, status};
 use crate::events::resource::Step;
 use crate::model::Action;
 use crate::resource_types::declared::{Beating, done, next};
@@ -46,7 +46,7 @@ pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
         return Ok(done());
     }
     if !asks {
-        return match now == "ACTIVE" || PASSING.contains(&now) {
+        return match now == "ACTIVE" || TRANSIENT.contains(&now) {
             true => Ok(Beat::Wait { after: None }),
             false => {
                 let name = server["name"].as_str().unwrap_or_default();
