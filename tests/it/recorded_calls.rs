@@ -92,9 +92,17 @@ fn nothing_that_is_lost_changes_what_comes_of_a_life() {
             TroubleKind::RequestLost,
             TroubleKind::AnswerLost,
             TroubleKind::Refused,
+            TroubleKind::LookRefused,
             TroubleKind::Killed,
         ] {
-            let count = if what == TroubleKind::Killed { expected.beats } else { expected.changes };
+            let count = match what {
+                TroubleKind::RequestLost | TroubleKind::AnswerLost | TroubleKind::Refused => {
+                    expected.changes
+                }
+                TroubleKind::LookRefused => expected.looks,
+                TroubleKind::Killed => expected.beats,
+            };
+            let is_refused = matches!(what, TroubleKind::Refused | TroubleKind::LookRefused);
             for at in 0..count {
                 let (life, outcome) = play(Some(Trouble { what, at }));
                 let place = format!("{name}: {what:?} at {at}");
@@ -102,14 +110,14 @@ fn nothing_that_is_lost_changes_what_comes_of_a_life() {
                 if outcome.left.iter().any(|path| is_left(&path)) {
                     wrongs.push(format!("{place} leaves {:?}", outcome.left));
                 }
-                if what != TroubleKind::Refused && life.ends != calm.ends {
+                if !is_refused && life.ends != calm.ends {
                     wrongs.push(format!("{place} ends with {:?}", life.ends));
                 }
                 let mut unlike = unlike_each(&outcome, &expected);
                 unlike.retain(|(what, _)| {
                     name != TOO_FEW_LOOKS.0 || !what.ends_with(TOO_FEW_LOOKS.1)
                 });
-                if what != TroubleKind::Refused && !unlike.is_empty() {
+                if !is_refused && !unlike.is_empty() {
                     wrongs.push(format!("{place} comes to {unlike:?}"));
                 }
             }

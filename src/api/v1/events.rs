@@ -118,7 +118,7 @@ fn summary(links: &Links, stack: &str, event: &EventRow) -> Value {
     json!({
         "id": event.id,
         "links": [
-            link(&links.event(&resource, event.id), "self"),
+            link(links.event(&resource, event.id), "self"),
             link(&resource, "resource"),
             link(stack, "stack"),
         ],

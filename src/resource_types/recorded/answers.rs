@@ -29,8 +29,10 @@ pub(super) struct Recorded<'a> {
     lookups: Vec<RecordedRequest>,
     made: Made,
     trouble: Option<Trouble>,
-    /// How much was asked so far that changes something, and how many beats were made.
+    /// How much was asked so far that changes something, how much that looks, and how many beats were
+    /// made.
     changes: usize,
+    looks: usize,
     beats: usize,
     /// The last change of each kind that was carried out, by method and path.
     effects: BTreeMap<String, Option<Value>>,
@@ -56,6 +58,7 @@ impl<'a> Recorded<'a> {
             made: Made::of(recorded),
             trouble,
             changes: 0,
+            looks: 0,
             beats: 0,
             effects: BTreeMap::new(),
             configs: BTreeMap::new(),
@@ -275,11 +278,12 @@ impl<'a> Recorded<'a> {
         })
     }
 
-    /// What came of it: how often something was to be changed and how many beats that took, what
-    /// was made and is left, and the last change of each kind.
+    /// What came of it: how often something was to be changed or looked at and how many beats that
+    /// took, what was made and is left, and the last change of each kind.
     pub(super) fn outcome(&self) -> Outcome {
         Outcome {
             changes: self.changes,
+            looks: self.looks,
             beats: self.beats,
             left: self.made.left().cloned().collect(),
             effects: self.effects.clone(),
@@ -290,7 +294,12 @@ impl<'a> Recorded<'a> {
 impl World for Recorded<'_> {
     fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
         if !ask.changes() {
-            return self.carried_out(ask);
+            let number = self.looks;
+            self.looks += usize::from(is_look(ask));
+            let trouble = Trouble { what: TroubleKind::LookRefused, at: number };
+            let is_refused = is_look(ask) && self.trouble == Some(trouble);
+            // Neither that it is not there nor that it is not ours.
+            return if is_refused { Err(refused(422)) } else { self.carried_out(ask) };
         }
         let number = self.changes;
         self.changes += 1;
@@ -300,12 +309,7 @@ impl World for Recorded<'_> {
                 drop(self.carried_out(ask));
             }
             Some(Trouble { what: TroubleKind::Refused, at }) if at == number => {
-                return Err(CloudError::Answered {
-                    status: 403,
-                    class: "Forbidden".into(),
-                    message: "Nobody may do this.".to_owned(),
-                    retry_after: None,
-                });
+                return Err(refused(403));
             }
             Some(_) | None => return self.carried_out(ask),
         }
@@ -320,5 +324,27 @@ impl World for Recorded<'_> {
         let number = self.beats;
         self.beats += 1;
         self.trouble == Some(Trouble { what: TroubleKind::Killed, at: number })
+    }
+}
+
+/// Whether a service is asked what there is.
+fn is_look(ask: &Ask) -> bool {
+    match ask {
+        Ask::Call(_)
+        | Ask::CallThere(_)
+        | Ask::CallInDomain(_)
+        | Ask::CallAsUser { .. }
+        | Ask::Calls(_)
+        | Ask::Poll { .. } => !ask.changes(),
+        _ => false,
+    }
+}
+
+fn refused(status: u16) -> CloudError {
+    CloudError::Answered {
+        status,
+        class: "Forbidden".into(),
+        message: "Nobody may do this.".to_owned(),
+        retry_after: None,
     }
 }

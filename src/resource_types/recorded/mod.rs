@@ -80,7 +80,7 @@ pub struct RecordedAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub what: TroubleKind,
-    /// Which of the life's changes it meets, or after which beat the process is killed.
+    /// Which of the life's changes or looks it meets, or after which beat the process is killed.
     pub at: usize,
 }
 
@@ -89,6 +89,7 @@ pub enum TroubleKind {
     RequestLost,
     AnswerLost,
     Refused,
+    LookRefused,
     Killed,
 }
 
@@ -97,6 +98,8 @@ pub enum TroubleKind {
 pub struct Outcome {
     /// How often something was to be changed.
     pub changes: usize,
+    /// How often a service was asked what there is.
+    pub looks: usize,
     pub beats: usize,
     /// The paths of what was made and not deleted.
     pub left: Vec<String>,

@@ -15,6 +15,9 @@ use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct VolumeAttachment;
 
+/// Resource data: the server that the volume is attached to.
+const SERVER: &str = "server";
+
 stages! {
     /// What an attachment goes through.
     enum Stage {
@@ -35,6 +38,15 @@ fn pair(properties: &JsonMap) -> Pair<'_> {
     }
 }
 
+/// The pair that there is: an update that failed may have made another than the properties name.
+fn held<'a>(subject: &'a Subject, properties: &'a JsonMap) -> Pair<'a> {
+    let named = pair(properties);
+    Pair {
+        server: subject.data.get(SERVER).and_then(Value::as_str).unwrap_or(named.server),
+        volume: subject.physical_id.as_deref().unwrap_or(named.volume),
+    }
+}
+
 impl ResourceType for VolumeAttachment {
     fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let progress = Progress::default();
@@ -51,8 +63,8 @@ impl ResourceType for VolumeAttachment {
         let Beating { cloud, work, subject, step, .. } = *beating;
         // An update takes the former pair apart and then makes the new one.
         let leaving = match work {
-            Work::Update { before, .. } => pair(before),
-            Work::Create | Work::Delete | Work::Act(_) => pair(&subject.properties),
+            Work::Update { before, .. } => held(subject, before),
+            Work::Create | Work::Delete | Work::Act(_) => held(subject, &subject.properties),
         };
         let joined = pair(&subject.properties);
         let is_others = |pair: &Pair<'_>| Declared::is_others(subject, pair.volume);
@@ -68,7 +80,8 @@ impl ResourceType for VolumeAttachment {
         }
         match Stage::of(step) {
             Some(Stage::Attach) => {
-                let learned = Declared::made(subject, Some(joined.volume.to_owned()));
+                let mut learned = Declared::made(subject, Some(joined.volume.to_owned()));
+                learned.data.insert(SERVER.to_owned(), joined.server.into());
                 let attached = next(learned, Stage::Attached.step());
                 if beating.is_unanswered() && !is_others(&joined) && joined.is_attached(cloud)? {
                     return Ok(attached);
