@@ -49,6 +49,15 @@ impl Engine {
         self.make_stack(who, ask, Some(resources)).await
     }
 
+    /// Refuses what is new while the log is away: templates would wait in memory, and clients for
+    /// nothing.
+    fn expect_writable(&self) -> Result<(), Refusal> {
+        match self.services.log.is_writable() {
+            true => Ok(()),
+            false => Err(Refusal::unavailable("The event log cannot be written at present.")),
+        }
+    }
+
     /// As in Heat, a name that is taken counts before all that is wrong with the template.
     pub(super) async fn refuse_taken(
         &self,
@@ -75,6 +84,7 @@ impl Engine {
         if let Some(done) = self.done(claimed.as_ref()).await? {
             return Ok(Accepted { name: ask.name, ..done });
         }
+        self.expect_writable()?;
         self.refuse_taken(who, &ask.name).await?;
         let services = &self.services;
         let project = &who.caller.project_id;
@@ -150,6 +160,7 @@ impl Engine {
         if let Some(done) = self.done(claimed.as_ref()).await? {
             return Ok(done);
         }
+        self.expect_writable()?;
         check_tags(ask.settings.tags.as_deref().unwrap_or_default())?;
         let prepared = self.prepared(who, stack, &ask).await?;
         ask.template = None;
@@ -292,10 +303,6 @@ impl Engine {
         known: Arc<Known>,
         settings: StackSettings,
     ) -> Result<Revise, Refusal> {
-        // Templates would only wait in memory.
-        if !self.services.log.is_writable() {
-            return Err(Refusal::unavailable("The event log cannot be written at present."));
-        }
         let scope = StreamId::stack(id);
         let sealing = self.services.sealing(scope.as_str());
         let put = |blob: &[u8]| self.services.log.put_blob(blob);

@@ -366,7 +366,10 @@ impl<A: Inhabit> Shell<A> {
             Err(SealError::Vault(VaultError::Log(error)))
                 if !matches!(error, LogError::KeyDestroyed(_)) =>
             {
-                return Box::pin(actix::fut::ready(Err(self.lost(&error, ctx))));
+                error!(stream = %self.stream, %error, "a key cannot be had");
+                // Of this stream nothing is damaged.
+                let away = LogError::Unavailable(error.to_string());
+                return Box::pin(actix::fut::ready(Err(self.lost(&away, ctx))));
             }
             Err(error) => {
                 error!(stream = %self.stream, %error, "an event cannot be kept");

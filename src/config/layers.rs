@@ -36,7 +36,7 @@ pub enum ConfigError {
     ExposedGuests,
     #[error(
         "{path} has the password of [hearth] log, and others may read it: close it (chmod 600), or \
-         name a password_file",
+         name a file that has it",
         path = path.display()
     )]
     OpenPassword { path: PathBuf },

@@ -363,9 +363,9 @@ pub(crate) fn signal_url(
         Some(said) => said.replace(TENANT, own.as_str()),
         None => cloud.endpoint(&Service::of_type("orchestration"))?,
     };
-    let root = endpoint.trim_end_matches('/');
-    let root = root.strip_suffix(own.as_str()).map(|root| root.trim_end_matches('/'));
-    let root = root.unwrap_or(endpoint.as_str());
+    let endpoint = endpoint.trim_end_matches('/');
+    let root = endpoint.strip_suffix(own.as_str()).map(|root| root.trim_end_matches('/'));
+    let root = root.unwrap_or(endpoint);
     let shown = |part: Option<String>| crate::openstack::path_segment(&part.unwrap_or_default());
     Ok(format!(
         "{root}/{project}/stacks/{}/{}/resources/{}/signal",

@@ -372,7 +372,7 @@ async fn detail(
 ) -> Result<JsonMap, Fault> {
     let who = requester(state, context);
     let attributes = match state.past {
-        None => attributes_now(state, &who, (stack, resource), extra).await,
+        None => attributes_now(state, &who, stack, &resource.name, extra).await,
         Some(at) => state.engine.recorded_attributes(resource.id, at).await,
     };
     if let (Some(_), Ok(recorded)) = (state.past, &attributes)
@@ -409,27 +409,32 @@ async fn detail(
     ]))
 }
 
-/// What is shown of a resource's attributes, and beside it what else is asked for.
-async fn attributes_now(
+/// What is shown of a resource's attributes, and beside it what else is asked for, null where it
+/// cannot be had. As in Heat: where a resource has an object in the cloud, that is shown in the
+/// attributes' place.
+pub(in crate::api) async fn attributes_now(
     state: &ApiState,
     who: &RequestContext,
-    (stack, resource): (&StackRow, &ResourceRow),
+    stack: &StackRow,
+    name: &ResourceName,
     extra: &[String],
 ) -> Result<JsonMap, Refusal> {
-    let all = state.engine.inspect_resource(who, stack.id, &resource.name, &[]).await?;
-    let mut shown = as_shown(all);
-    let more: Vec<String> =
-        extra.iter().filter(|name| !shown.contains_key(*name)).cloned().collect();
-    if !more.is_empty() {
-        shown.extend(state.engine.inspect_resource(who, stack.id, &resource.name, &more).await?);
+    let inspect =
+        async |wanted: &[String]| state.engine.inspect_resource(who, stack.id, name, wanted).await;
+    let object = inspect(&[SHOW.to_owned()]).await.unwrap_or_default();
+    let mut shown = match object.get(SHOW) {
+        Some(Value::Object(object)) => object.clone(),
+        Some(_) | None => {
+            let mut all = inspect(&[]).await?;
+            all.shift_remove(SHOW);
+            all
+        }
+    };
+    for wanted in extra {
+        if !shown.contains_key(wanted) {
+            let found = inspect(std::slice::from_ref(wanted)).await.unwrap_or_default();
+            shown.insert(wanted.clone(), found.get(wanted).cloned().unwrap_or_default());
+        }
     }
     Ok(shown)
-}
-
-/// As in Heat: where a resource has an object in the cloud, that is shown in the attributes' place.
-pub(in crate::api) fn as_shown(mut attributes: JsonMap) -> JsonMap {
-    match attributes.shift_remove(SHOW) {
-        Some(Value::Object(object)) => object,
-        Some(_) | None => attributes,
-    }
 }

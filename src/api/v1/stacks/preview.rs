@@ -13,7 +13,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::url::{Links, link};
-use crate::api::v1::resources::{as_shown, child_of, metadata_now};
+use crate::api::v1::resources::{attributes_now, child_of, metadata_now};
 use crate::api::v1::{outputs, time};
 use crate::model::JsonMap;
 use crate::projections::{ResourceRow, StackRow};
@@ -204,7 +204,7 @@ impl Planned<'_> {
         let identity = Identity::of(stack);
         let mut view = resource_view(&identity, row.name.as_str(), self.parent);
         // What cannot be looked up is left out rather than the whole answer.
-        let attributes = state.engine.inspect_resource(who, stack.id, &row.name, &[]).await;
+        let attributes = attributes_now(state, who, stack, &row.name, &[]).await;
         let metadata = metadata_now(state, who, stack, row).await;
         view.extend(shape(json!({
             "resource_type": row.type_name,
@@ -217,7 +217,7 @@ impl Planned<'_> {
             "required_by": row.required_by,
             "description": row.description,
             "metadata": metadata.unwrap_or_default(),
-            "attributes": attributes.map(as_shown).unwrap_or_default(),
+            "attributes": attributes.unwrap_or_default(),
         })));
         if let Some(child) = child_of(row, &self.children) {
             view.insert("nested_stack_id".into(), Identity::of(child).view(""));

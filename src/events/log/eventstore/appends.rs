@@ -93,7 +93,7 @@ impl Due<'_> {
             Code::AlreadyExists => match self.found(nodes).await {
                 Ok(Some(settled)) => return Ok(Some(settled)),
                 // What came late is not shown yet.
-                Ok(None) if is_in_doubt && self.is_at_end(nodes).await? => {}
+                Ok(None) if is_in_doubt && !self.is_beyond(nodes).await.unwrap_or(false) => {}
                 Ok(None) => return Ok(Some(Settled::Refused)),
                 Err(error) => tracing::debug!(stream, %error, "what an append met is not known"),
             },
@@ -122,13 +122,13 @@ impl Due<'_> {
         Ok(None)
     }
 
-    /// Whether the stream ends where it is to go on.
-    async fn is_at_end(&self, nodes: &Nodes) -> Result<bool, LogError> {
+    /// Whether the stream ends before it is to go on.
+    async fn is_beyond(&self, nodes: &Nodes) -> Result<bool, LogError> {
         let next = match reads::last(nodes, self.stream, 1).await? {
             reads::Stream::Events(last) => last.first().map_or(0, |last| last.revision + 1),
             reads::Stream::None | reads::Stream::Gone => 0,
         };
-        Ok(next == self.next)
+        Ok(next < self.next)
     }
 
     /// What the events say that stand in its place; `None` where none do.

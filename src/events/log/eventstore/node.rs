@@ -45,7 +45,8 @@ const MESSAGE_SIZE_MAX: usize = 17 << 20;
 /// How many appends may wait to be sent.
 const REQUESTS_MAX: usize = 256;
 /// How many reads may be under way: a connection has a hundred calls in all.
-const READS_MAX: usize = 64;
+const READS_MAX: usize = 48;
+const WALKS_MAX: usize = 16;
 
 const BATCH_APPEND: &str = "/event_store.client.streams.Streams/BatchAppend";
 const READ: &str = "/event_store.client.streams.Streams/Read";
@@ -91,8 +92,9 @@ pub(super) struct Nodes {
     /// The nodes that another one named last, for a time in which those of the connection string
     /// are away.
     members: Mutex<Vec<Endpoint>>,
-    /// How many more reads may be under way.
+    /// How many more reads may be under way, and how many that are filtered, which may take long.
     reads: Semaphore,
+    walks: Semaphore,
     /// Since when there was none that leads; `None` while there is one.
     leaderless: Mutex<Option<Instant>>,
 }
@@ -105,6 +107,7 @@ impl Nodes {
             current: tokio::sync::Mutex::new(None),
             members: Mutex::default(),
             reads: Semaphore::new(READS_MAX),
+            walks: Semaphore::new(WALKS_MAX),
             leaderless: Mutex::new(Some(Instant::now())),
         }
     }
@@ -303,8 +306,8 @@ impl Nodes {
         enough: Enough<'_>,
     ) -> Result<Option<Vec<Found>>, Status> {
         // What is beyond the streams that a connection has would wait there, and look like silence.
-        let _turn = self.reads.acquire().await;
         let is_filtered = options.filter.is_some();
+        let _turn = if is_filtered { self.walks.acquire() } else { self.reads.acquire() }.await;
         let begun = self.begin_read(node, options);
         let mut found = self.hear(node, is_filtered, begun).await?;
         let mut events = Vec::new();
