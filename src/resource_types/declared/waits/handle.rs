@@ -67,8 +67,10 @@ impl Waiting {
     ) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
         let Ok(signals) = self.signals(&subject.observed_signals, wanted) else {
-            // The handle may be on its way to another one.
-            return match wait.remaining(cloud.now() - HEARING_GRACE) {
+            // The handle may be on its way to another one; what it brings may change nothing.
+            let now = cloud.now();
+            let left = wait.remaining(now).or_else(|| wait.remaining(now - HEARING_GRACE));
+            return match left {
                 Some(after) => Ok(Beat::Wait { after: Some(after) }),
                 None => Err(timed_out(&Signals::default(), wanted)),
             };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::{Action, JsonMap};
@@ -70,6 +70,17 @@ struct Handle {
 }
 
 impl Handle {
+    fn of(registry: &Registry, given: &Given) -> Self {
+        Self {
+            driver: registry.driver(&given.type_name).unwrap(),
+            subject: Subject { properties: given.properties.clone(), ..Subject::default() },
+            entries: SignalEntries::default(),
+            to_come: VecDeque::new(),
+            beats: 0,
+            killed_at: None,
+        }
+    }
+
     /// What is sent is read as the engine has it read, and kept.
     fn is_sent(&mut self, details: &Value) {
         self.subject.signaled = self.entries.len();
@@ -107,6 +118,36 @@ impl World for Handle {
     }
 }
 
+/// A handle that is not heard of for a while, and then has a signal that is not enough.
+struct Missed {
+    handle: Handle,
+    /// How long was to be waited each time.
+    waits: Vec<Duration>,
+}
+
+impl World for Missed {
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
+        self.handle.answer(ask)
+    }
+
+    fn kills(&mut self) -> bool {
+        false
+    }
+
+    fn wait(&mut self, subject: &mut Subject, at_most: Option<Duration>) -> Duration {
+        let at_most = at_most.unwrap();
+        self.waits.push(at_most);
+        if self.waits.len() == 1 {
+            subject.observed_signals.clear();
+            return PAUSE;
+        }
+        self.handle.is_sent(&json!({ "id": "a", "reason": "one" }));
+        subject.observed_signals = vec![self.handle.observed()];
+        // Nobody looks before that: the signal lets the wait go on.
+        at_most
+    }
+}
+
 /// Plays a life; how its acts end and what is shown then, and the number of its beats.
 fn played(
     registry: &Registry,
@@ -115,15 +156,7 @@ fn played(
     killed_at: Option<usize>,
 ) -> (Vec<(String, String)>, usize) {
     let facts = Facts::at(SimulatedClock::new(1).now());
-    let Given { type_name: handle, properties } = &transcript.handle;
-    let mut handle = Handle {
-        driver: registry.driver(handle).unwrap(),
-        subject: Subject { properties: properties.clone(), ..Subject::default() },
-        entries: SignalEntries::default(),
-        to_come: VecDeque::new(),
-        beats: 0,
-        killed_at,
-    };
+    let mut handle = Handle { killed_at, ..Handle::of(registry, &transcript.handle) };
     let subject = Subject { observed_signals: vec![handle.observed()], ..Subject::default() };
     let mut life = Life::new(registry, type_name, subject, facts).unwrap();
     let mut ends = Vec::new();
@@ -172,4 +205,20 @@ fn what_waits_for_signals_ends_as_is_written_down_whenever_the_process_is_killed
         }
     }
     assert!(kills > 20, "{kills}");
+}
+
+#[test]
+fn a_wait_that_did_not_hear_of_its_handle_for_a_while_ends_in_its_time() {
+    let registry = Registry::built_in().unwrap();
+    let type_name = "OS::Heat::WaitConditionHandle".to_owned();
+    let handle = Handle::of(&registry, &Given { type_name, properties: JsonMap::new() });
+    let subject = Subject { observed_signals: vec![handle.observed()], ..Subject::default() };
+    let facts = Facts::at(SimulatedClock::new(1).now());
+    let mut life = Life::new(&registry, "OS::Heat::WaitCondition", subject, facts).unwrap();
+    let given = json!({ "handle": REFERENCE, "timeout": 60, "count": 2 });
+    let mut world = Missed { handle, waits: Vec::new() };
+    let end = life.create(given.as_object().unwrap().clone(), &mut world);
+    let Err(failure) = end else { panic!("it has enough") };
+    assert_eq!(failure.told(), "WaitConditionTimeout: 1 of 2 received - one");
+    assert_eq!(world.waits, [60, 59].map(Duration::from_secs));
 }
