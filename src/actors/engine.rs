@@ -81,6 +81,7 @@ impl Engine {
             directory: directory.clone(),
             credentials: Credentials::default(),
             naming: Turns::default(),
+            placing: Turns::default(),
             ghosts_looked_for: Mutex::default(),
             tallies: Tallies::default(),
             told: tokio::sync::watch::Sender::new(None),

@@ -19,6 +19,7 @@ use crate::events::resource::{AnswersKept, Step};
 use crate::events::{Meta, Position};
 use crate::model::{Action, JsonMap, ProjectId, Refusal, Trustor};
 use crate::openstack::{Behalf, Session};
+use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::child::Nested;
 use crate::resource_types::declared::nesting::is_look;
@@ -74,6 +75,10 @@ impl Outside {
         let (driver, session) = match self.reach(&call.driver_type, &call.trustor).await {
             Ok((driver, session)) => (driver, session.fresh()),
             Err(error) => return Some(Answered { result: Err(error), ..answered }),
+        };
+        let _turn = match agent::is_placed(&call.subject) {
+            true => Some(self.services.placing.wait(&claimant.resource).await),
+            false => None,
         };
         (answered.result, answered.kept) = self.answer(&claimant, &call, &driver, &session).await;
         if let Ok(Beat::Done { learned }) = &answered.result {

@@ -148,18 +148,22 @@ impl Engine {
         let Some(summary) = self.summary_of(stack).await?.filter(|summary| !summary.deleted) else {
             return Ok(true);
         };
-        if !summary.incarnations.contains_key(name) {
-            return Ok(true);
-        }
+        let Some(server) = summary.incarnations.get(name) else { return Ok(true) };
+        // A place that is taken away meanwhile would be there again, for nobody.
+        let _turn = self.services.placing.wait(server).await;
         let knowledge = Resource::knowledge(&self.services);
         let look = move |resource: &Resource| {
             let is_going = resource.action == Action::Delete;
-            resource.inspected(&[], &knowledge).filter(|_| !is_going)
+            let seen = resource.inspected(&[], &knowledge).filter(|_| !is_going);
+            seen.map(|(_, subject)| (subject, resource.in_progress()))
         };
         let found = self.look_at(stack, name, look).await?;
-        let Some((_, subject)) = found.filter(|(_, subject)| agent::is_placed(subject)) else {
+        let Some((subject, in_progress)) = found.filter(|it| agent::is_placed(&it.0)) else {
             return Ok(true);
         };
+        if in_progress {
+            return Ok(false);
+        }
         let (_, seen) = self.head_and_resource(stack, name, true).await?;
         let missing = || Refusal::not_found("Resource", name);
         let mut metadata = seen.ok_or_else(missing)?.metadata;

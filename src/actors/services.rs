@@ -132,6 +132,8 @@ pub struct Services {
     pub(super) claims: Claims,
     /// Held by who makes a stack of a name.
     pub(super) naming: Turns<(ProjectId, StackName)>,
+    /// Held by who works on a server whose agent is told things at a place, or fills that.
+    pub(super) placing: Turns<ResourceId>,
     /// Projects in which this process has looked for names that one before it left.
     pub(super) ghosts_looked_for: Mutex<HashSet<ProjectId>>,
     /// How much there is of what is limited.

@@ -202,3 +202,34 @@ async fn an_agent_is_told_later_of_what_the_log_does_not_show_at_present() {
     told.expect("the agent is never told");
     outlets.stop().await;
 }
+
+/// A queue is there with its first message, also with one that is late.
+#[actix::test]
+async fn a_word_under_way_to_a_queue_comes_before_that_is_deleted() {
+    const KIND: &str = "OS::Heat::DeployedServer";
+    let ground = Ground::new().await;
+    let empty = ground.counts();
+    let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    let web = world.create("web", served(KIND, "ZAQAR_MESSAGE", "one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    while ground.counts()["messages"] == empty["messages"] {
+        tokio::time::sleep(PAUSE).await;
+    }
+    let late = |method: &str, path: &str, latency_ms| FaultRule {
+        method: Some(method.to_owned()),
+        path: Some(path.to_owned()),
+        latency_ms,
+        ..FaultRule::default()
+    };
+    let rules = vec![
+        late("POST", "/messages$", 300),
+        late("DELETE", "^/messaging/v2/queues/[^/]+$", 150),
+        late("DELETE", "^/v3/users/", 400),
+    ];
+    ground.sandbox.set_faults(rules).unwrap();
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    outlets.stop().await;
+    assert_eq!(ground.counts()["messages"], empty["messages"]);
+    assert!(users_of(&ground, "web").await.is_empty());
+}
