@@ -100,11 +100,13 @@ impl Credentials {
             return Ok(trustor);
         }
         self.sessions().remove(&key);
-        if is_the_one
-            && let Ok(session) = self.session(services, project, &trustor).await
-            && session.token().await.is_ok()
-        {
-            return Ok(trustor);
+        if is_the_one && let Ok(session) = self.session(services, project, &trustor).await {
+            match session.token().await {
+                Ok(_) => return Ok(trustor),
+                // Others may be at work with it: it goes only once Keystone says that it is not good.
+                Err(error) if error.is_transient() => return Ok(trustor),
+                Err(_) => {}
+            }
         }
         // What does not open the project is looked at again by whoever comes next.
         self.sessions().remove(&key);
@@ -141,8 +143,10 @@ impl Credentials {
             Kept::Trust(trust) => cloud.session_for_trust(&trust, project),
             Kept::Password(password) => home.cloud.session(Kept::user(trustor, project, &password)),
         };
-        self.sessions().insert(key, Known { trust: sealed, session: session.clone() });
-        Ok(session)
+        // Who was quicker may have read what came later.
+        let mut sessions = self.sessions();
+        let known = sessions.entry(key).or_insert(Known { trust: sealed, session });
+        Ok(known.session.clone())
     }
 
     /// Gives a trust back to Keystone, or destroys the key of a password; false when that is to be
@@ -210,7 +214,13 @@ async fn make_trust(
         trust_id: sealed.clone(),
         roles: roles.to_vec(),
     };
-    services.ask_project(project, command, who.meta()).await?;
+    if let Err(refusal) = services.ask_project(project, command, who.meta()).await {
+        let known = trust_of(services, project, &trustor).await;
+        if known.is_ok_and(|known| known.as_ref() != Some(&sealed)) {
+            services.credentials.give_back(services, &StreamId::project(project), &sealed).await;
+        }
+        return Err(refusal);
+    }
     let key = (project.clone(), trustor);
     services.credentials.sessions().insert(key, Known { trust: sealed, session });
     Ok(())

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use actix::prelude::{Handler, Message};
 use futures::{StreamExt, future, stream};
+use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 use super::alarms::{AlarmKeeper, Alarms};
@@ -84,7 +85,7 @@ impl Engine {
             placing: Turns::default(),
             ghosts_looked_for: Mutex::default(),
             tallies: Tallies::default(),
-            told: tokio::sync::watch::Sender::new(None),
+            told: watch::Sender::new(None),
             alarms: Alarms::default(),
             fetcher,
             poster,
@@ -93,7 +94,9 @@ impl Engine {
             pool: Pool::start(parts.clock),
         });
         directory.open(services.clone());
-        actix::spawn(drop_what_was_lost(services.clone()));
+        // What is lost before it is looked for counts, too.
+        let generation = services.log.generation();
+        actix::spawn(drop_what_was_lost(services.clone(), generation));
         Engine { services }
     }
 
@@ -347,13 +350,12 @@ pub(super) fn matched(who: &RequestContext) -> Option<Expected> {
 }
 
 /// The stack has changed in the moment after its plan was found to hold.
-fn not_as_planned() -> Refusal {
+pub(super) fn not_as_planned() -> Refusal {
     PlanId::outdated("The stack has been changed just now.")
 }
 
 /// Drops every actor that went ahead of a log that failed, and wakes it from what is durable.
-async fn drop_what_was_lost(services: Arc<Services>) {
-    let mut generation = services.log.generation();
+async fn drop_what_was_lost(services: Arc<Services>, mut generation: watch::Receiver<u64>) {
     while generation.changed().await.is_ok() {
         services.directory.forget_projects();
         if services.log.is_read_only() {

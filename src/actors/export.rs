@@ -6,7 +6,9 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::asks::{Accepted, RequestContext, StackSummary};
-use super::engine::Engine;
+use super::engine::{Engine, not_as_planned};
+use super::services::SENDS_MAX;
+use super::shell::Receipt;
 use super::sourced::Sourced;
 use super::stack::StackCommand;
 use crate::events::stack::{ResourceKept, RevisionAccepted};
@@ -117,11 +119,20 @@ impl Engine {
         stack: StackId,
     ) -> Result<(Accepted, Value), Refusal> {
         self.exports()?;
-        let summary = self.summary(who, stack).await?;
-        let name = summary.name.clone();
-        let document = self.exported(summary, &mut Room::default()).await?;
-        let receipt = self.ask_stack(stack, who, || StackCommand::Abandon).await?;
-        Ok((Accepted { stack, name, position: receipt.position }, document))
+        for _ in 0..SENDS_MAX {
+            let summary = self.summary(who, stack).await?;
+            let (name, seen) = (summary.name.clone(), summary.position);
+            let document = self.exported(summary, &mut Room::default()).await?;
+            // What the document does not have, nobody would have any more.
+            match self.ask_planned(stack, who, Some(seen), || StackCommand::Abandon).await {
+                Ok(Receipt { position, .. }) => {
+                    return Ok((Accepted { stack, name, position }, document));
+                }
+                Err(refusal) if refusal == not_as_planned() => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Err(Refusal::unavailable("The stack is being changed."))
     }
 
     fn exports(&self) -> Result<(), Refusal> {

@@ -1,6 +1,8 @@
 //! Single resources as the engine is asked about them: a mark, a signal, a hook cleared, metadata,
 //! attributes.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::asks::{Accepted, RequestContext, StackHead};
@@ -13,10 +15,12 @@ use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
 use super::shell::{Inhabit, Receipt};
 use super::stack_actor::SignalsObservedBy;
+use super::turns::to_the_end;
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint::{self, mask_repeated};
 use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
+use crate::resource_types::Failure;
 use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::template::FAILED_ATTRIBUTES;
@@ -150,18 +154,19 @@ impl Engine {
         };
         let Some(server) = summary.incarnations.get(name) else { return Ok(true) };
         // A place that is taken away meanwhile would be there again, for nobody.
-        let _turn = self.services.placing.wait(server).await;
-        let knowledge = Resource::knowledge(&self.services);
+        let turn = self.services.placing.wait(server).await;
+        let (knowledge, server) = (Resource::knowledge(&self.services), *server);
         let look = move |resource: &Resource| {
             let is_going = resource.action == Action::Delete;
             let seen = resource.inspected(&[], &knowledge).filter(|_| !is_going);
-            seen.map(|(_, subject)| (subject, resource.in_progress()))
+            let is_withdrawn = resource.step().is_some_and(|(step, _)| agent::withdraws(step));
+            seen.map(|(_, subject)| (subject, is_withdrawn || resource.id != server))
         };
         let found = self.look_at(stack, name, look).await?;
-        let Some((subject, in_progress)) = found.filter(|it| agent::is_placed(&it.0)) else {
+        let Some((subject, is_another)) = found.filter(|it| agent::is_placed(&it.0)) else {
             return Ok(true);
         };
-        if in_progress {
+        if is_another {
             return Ok(false);
         }
         let (_, seen) = self.head_and_resource(stack, name, true).await?;
@@ -169,8 +174,18 @@ impl Engine {
         let mut metadata = seen.ok_or_else(missing)?.metadata;
         metadata.insert("deployments".to_owned(), deployments.into());
         let session = self.session_of(&summary.project_id, &summary.trustor).await?;
-        let publish = |cloud: &Asks<'_>| agent::publish(cloud, &subject, &metadata);
-        match executor::run(&self.services, &session, publish).await {
+        let services = Arc::clone(&self.services);
+        let publishing = async move {
+            let publish = |cloud: &Asks<'_>| agent::publish(cloud, &subject, &metadata);
+            let published = executor::run(&services, &session, publish).await;
+            if published.as_ref().is_err_and(Failure::is_unanswered) {
+                // It may still be carried out.
+                tokio::time::sleep(services.limits.lost_call_rest).await;
+            }
+            drop(turn);
+            Ok(published)
+        };
+        match to_the_end(publishing).await? {
             Ok(()) => Ok(true),
             Err(error) if error.is_transient() => Ok(false),
             // The cloud's words may repeat what the agent was to be told.

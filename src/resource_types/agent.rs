@@ -174,6 +174,11 @@ pub(crate) fn removal(subject: &Subject) -> Option<Step> {
     is_placed(subject).then(|| Stage::Withdraw.step())
 }
 
+/// Whether the place is being taken away in a step of this name.
+pub(crate) fn withdraws(step: &str) -> bool {
+    step == Stage::Withdraw.step().name
+}
+
 /// What a transport asks for: a user, a place, or both.
 fn due(properties: &JsonMap) -> Option<Step> {
     match proof(properties) {

@@ -1,5 +1,6 @@
 """The processes that a journey plays against: Hearth, its cloud and the client."""
 import atexit
+import itertools
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import threading
 import time
 import urllib.request
 
-READY_WITHIN_SECS = 10
+READY_WITHIN_SECS = 60
 HELD_WITHIN_SECS = 20
 COMMAND_WITHIN_SECS = 120
 # Longer than any journey: what is held is never carried out.
@@ -19,10 +20,18 @@ HELD_MILLIS = 3_600_000
 CLOUD_LATENCY_MILLIS = 100
 
 
+PORTS = itertools.count(10_000 + os.getpid() % 10_000)
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+    """One that stays free while its server is down: below those that the system gives away."""
+    for port in PORTS:
+        with socket.socket() as probe:
+            try:
+                probe.bind(('127.0.0.1', port))
+                return port
+            except OSError:
+                continue
 
 
 # Stacks are given away and taken up again, and some are left out of lists.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -430,12 +430,14 @@ async fn feed(app: &App) -> String {
     let request = app.client.get(url).header("x-auth-token", &app.token);
     let mut response = request.header("last-event-id", "0").send().await.unwrap();
     let mut text = String::new();
-    while let Ok(Ok(Some(chunk))) =
-        tokio::time::timeout(Duration::from_millis(1500), response.chunk()).await
-    {
-        text.push_str(&String::from_utf8_lossy(&chunk));
+    let began = Instant::now();
+    loop {
+        match tokio::time::timeout(Duration::from_secs(2), response.chunk()).await {
+            Ok(Ok(Some(chunk))) => text.push_str(&String::from_utf8_lossy(&chunk)),
+            Err(_) if !text.contains("TraversalSettled") && began.elapsed().as_secs() < 60 => {}
+            Ok(_) | Err(_) => return text,
+        }
     }
-    text
 }
 
 fn hearth(folder: &Path, arguments: &[&str]) -> String {

@@ -13,7 +13,7 @@ use super::data::{Data, limit_exceeded, unavailable};
 use crate::actors::shell::{Aggregate, Ground, fold};
 use crate::clock::Moment;
 use crate::events::alarm::{AlarmMade, AlarmSignal, AlarmState};
-use crate::events::log::{Head, LogError};
+use crate::events::log::{EventLog, Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::{Meta, Position, StreamId, StreamRevision};
 use crate::model::{AlarmId, ProjectId, Refusal, StackId};
@@ -32,6 +32,8 @@ pub(in crate::actors) struct Alarms {
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) alarms: BTreeMap<AlarmId, Slot>,
+    /// Those that were deleted of late, in which generation of the log: it may yet lose that.
+    deleted: Vec<(AlarmId, Position, u64)>,
     pub(super) data: Data,
 }
 
@@ -93,6 +95,8 @@ impl Alarms {
     pub(in crate::actors) async fn read_back(&self) {
         for (_, kept) in self.all() {
             let mut kept = kept.lock().await;
+            let deleted = std::mem::take(&mut kept.deleted);
+            kept.alarms.extend(deleted.into_iter().map(|(id, ..)| (id, Slot::Asleep)));
             kept.alarms.values_mut().for_each(|slot| *slot = Slot::Asleep);
             kept.data = Data::default();
         }
@@ -149,7 +153,12 @@ impl Kept {
                 self.alarms.remove(&id);
             }
             match told {
-                Ok(position) => return Ok(position),
+                Ok(position) => {
+                    if is_gone {
+                        self.note_deleted(ground.log().as_ref(), id, position);
+                    }
+                    return Ok(position);
+                }
                 Err(Told::Refused(refusal)) => return Err(refusal),
                 Err(Told::TooLate) => {
                     // What there was of it may never have been.
@@ -157,6 +166,12 @@ impl Kept {
                 }
             }
         }
+    }
+
+    fn note_deleted(&mut self, log: &dyn EventLog, id: AlarmId, position: Position) {
+        let (durable, generation) = (log.durable_position(), *log.generation().borrow());
+        self.deleted.retain(|(_, at, of)| *at > durable || *of != generation);
+        self.deleted.push((id, position, generation));
     }
 
     fn awake(&self) -> impl Iterator<Item = &Woken> {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::{Found, LookedAt};
 use crate::actors::engine::Engine;
+use crate::actors::shell::Expected;
 use crate::actors::stack::StackCommand;
 use crate::events::Meta;
 use crate::events::stack::{DriftLooked, FieldDrifted, ResourceDrifted};
-use crate::model::{CommandId, Refusal, StackId};
+use crate::model::{CommandId, Refusal, StackId, Status};
 
 /// How many resources a look puts on record, how many properties of each, and how long a value may
 /// be, as JSON.
@@ -21,8 +22,11 @@ impl Engine {
     pub async fn look_for_drift(&self, stack: StackId) -> Result<(), Refusal> {
         let missing = || Refusal::new("NotFound", format!("Stack with id {stack} not found"));
         let summary = self.summary_of(stack).await?.filter(|it| !it.deleted).ok_or_else(missing)?;
+        if summary.status == Status::InProgress {
+            return Err(Refusal::unavailable("The stack is at work."));
+        }
         let credentials = &self.services.credentials;
-        let (project, trustor) = (&summary.project_id, &summary.trustor);
+        let (project, trustor, seen) = (&summary.project_id, &summary.trustor, summary.position);
         let session = credentials.session(&self.services, project, trustor).await;
         let session = session.map_err(|error| Refusal::unavailable(error.told()))?;
         let found = self.drift_within(&session, summary, String::new()).await?;
@@ -30,7 +34,11 @@ impl Engine {
         let looked = on_record(&found);
         let measures = &self.services.measures;
         let command = || StackCommand::DriftLooked(Box::new(looked.clone()));
-        self.ask_of(stack, || measures.ask(command(), Arc::clone(&meta))).await??;
+        // What was changed meanwhile is no drift.
+        let otherwise = Refusal::unavailable("The stack has been changed meanwhile.");
+        let expected = vec![Expected { last: vec![seen], otherwise }];
+        let ask = || measures.ask(command(), Arc::clone(&meta)).expecting(expected.clone());
+        self.ask_of(stack, ask).await??;
         Ok(())
     }
 }

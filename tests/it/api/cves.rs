@@ -138,7 +138,7 @@ async fn cve_2015_5295_a_type_names_a_file_of_the_servers() {
     for endless in ["file:///dev/zero", "file:///etc/passwd", "file:///proc/self/environ"] {
         assert_eq!(ask(endless.to_owned()).await, unnamed, "{endless}");
     }
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(started.elapsed() < Duration::from_secs(60));
     app.stop().await;
 }
 

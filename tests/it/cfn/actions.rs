@@ -215,7 +215,7 @@ async fn an_update_that_is_called_off_is_undone() {
     let refused = desk.post("CancelUpdateStack", &[web]).await;
     let code = (refused.status, within(&refused.text, "Code"));
     assert_eq!(code, (400, "InvalidParameterValue"), "{}", refused.text);
-    let slow = of("two", 2.0).to_string();
+    let slow = of("two", 5.0).to_string();
     let updated = desk.post("UpdateStack", &[web, ("TemplateBody", &slow)]).await;
     assert_eq!(updated.status, 200, "{}", updated.text);
     let cancelled = desk.post("CancelUpdateStack", &[web]).await;

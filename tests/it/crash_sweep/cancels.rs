@@ -46,7 +46,9 @@ impl Life for Cancelled {
         let (template, files) = source("10.8.0.0/24", 0.1);
         let ask = UpdateStack { template: Some(template), files, ..UpdateStack::default() };
         world.engine.update_stack(&world.requester(), web.stack, ask).await.ok()?;
-        while !world.resources(web.stack).await.contains(&"n UPDATE_IN_PROGRESS".to_owned()) {
+        // It is at work, or was.
+        let is_begun = |line: &String| line.starts_with("n UPDATE_");
+        while !world.resources(web.stack).await.iter().any(is_begun) {
             if log.is_cut() {
                 return None;
             }

@@ -175,7 +175,7 @@ async fn an_unhealthy_resource_is_replaced_by_any_update_and_healed_by_a_word() 
 async fn an_action_in_the_middle_of_another_waits_for_its_end() {
     let ground = Ground::new().await;
     let world = ground.start().await;
-    let template = hot(json!({ "a": test_resource(json!({ "wait_secs": 0.2 })) }));
+    let template = hot(json!({ "a": test_resource(json!({ "wait_secs": 3 })) }));
     let web = world.create("web", template).await.unwrap();
     world.at_work(&web, "a").await;
     act(&world, &web, Action::Suspend).await;

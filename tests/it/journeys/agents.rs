@@ -198,7 +198,7 @@ async fn an_agent_is_told_later_of_what_the_log_does_not_show_at_present() {
     }
     log.hide(None);
     ground.sandbox.set_faults(Vec::new()).unwrap();
-    let told = tokio::time::timeout(Duration::from_secs(20), placed(&object, "two")).await;
+    let told = tokio::time::timeout(Duration::from_secs(60), placed(&object, "two")).await;
     told.expect("the agent is never told");
     outlets.stop().await;
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use hearth::clock::{Clock, SimulatedClock};
 use hearth::events::alarm::{AlarmRule, AlarmState, Comparison, DataPut, Datum, Sample, Statistic};
-use hearth::events::log::Filter;
+use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::{NewEvent, Position, StreamId};
 use hearth::model::{Action, JsonMap, Refusal, StackId};
 use hearth::projections::{AlarmRow, HistoryQuery, MetricQuery};
@@ -440,13 +440,9 @@ async fn what_is_not_there_or_at_work_is_not_made_anew() {
     assert_eq!(ground.count("HealthMarked").await, 0);
 }
 
-#[actix::test]
-async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
-    let ground = Ground::new().await;
-    let world = ground.start().await;
-    let (who, alarms) = (world.requester(), world.engine.alarms());
-    let project = who.caller.project_id.clone();
-    let rule = |metric: &str| AlarmRule {
+/// More than one in a day.
+fn rule(metric: &str) -> AlarmRule {
+    AlarmRule {
         description: None,
         namespace: None,
         metric: metric.to_owned(),
@@ -459,7 +455,15 @@ async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
         periods: 1,
         actions: Default::default(),
         tells: true,
-    };
+    }
+}
+
+#[actix::test]
+async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let (who, alarms) = (world.requester(), world.engine.alarms());
+    let project = who.caller.project_id.clone();
     for number in 0..500 {
         let name = format!("alarm-{number}");
         alarms.put_alarm(&who, &project, &name, rule("cpu")).await.unwrap();
@@ -491,4 +495,34 @@ async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
     let deleted: Vec<String> = (0..500).map(|number| format!("alarm-{number}")).collect();
     alarms.delete(&who, &project, &deleted).await.unwrap();
     alarms.put_alarm(&who, &project, "more", rule("cpu")).await.unwrap();
+}
+
+#[actix::test]
+async fn an_alarm_whose_deletion_is_lost_is_there_again() {
+    let ground = Ground::new().await;
+    let log = Arc::new(MemoryLog::new());
+    let world = ground.start_on(log.clone()).await;
+    let (who, alarms) = (world.requester(), world.engine.alarms());
+    let project = who.caller.project_id.clone();
+    let made = alarms.put_alarm(&who, &project, "kept", rule("cpu")).await.unwrap();
+    log.durable(made).await.unwrap();
+    let generation = *log.generation().borrow();
+    log.hold();
+    alarms.delete(&who, &project, &["kept".to_owned()]).await.unwrap();
+    log.lose("no space left on device");
+    assert!(*log.generation().borrow() > generation);
+    // It is read back as soon as the engine has heard of it.
+    let set = async || {
+        let state = (AlarmState::Alarm, "a drill".to_owned());
+        alarms.set_state(&who, &project, "kept", state).await
+    };
+    let began = Instant::now();
+    while let Err(refused) = set().await {
+        assert!(began.elapsed().as_secs() < 30, "{refused}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let deleted = alarms.delete(&who, &project, &["kept".to_owned()]).await.unwrap();
+    assert!(deleted > Position(0), "nothing was deleted");
+    log.durable(deleted).await.unwrap();
+    assert_eq!(set().await.unwrap_err().class, "WatchRuleNotFound");
 }

@@ -89,7 +89,8 @@ async fn what_has_a_secret_is_done_once_the_key_for_it_can_be_had() {
 
 #[actix::test]
 async fn whoever_leaves_in_the_middle_of_a_creation_leaves_a_stack_or_nothing() {
-    for millis in 0..200 {
+    let longer = (8..15).map(|power| 1 << power);
+    for millis in (0..200).chain(longer) {
         let ground = Ground::new().await;
         let limits = EngineLimits { max_stacks_per_tenant: Some(1), ..Ground::limits() };
         let world = ground.start_within(limits).await;

@@ -13,6 +13,7 @@ use hearth::events::{Position, StackEvent};
 use hearth::model::taint::MASK;
 use hearth::model::{Action, DriftEvery, StackSettings};
 use hearth::outlets::{OutletParts, Outlets};
+use hearth::sandbox::FaultRule;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -195,6 +196,36 @@ async fn looks(ground: &Ground) -> Vec<DriftLooked> {
             other => panic!("{other:?}"),
         })
         .collect()
+}
+
+#[actix::test]
+async fn what_an_update_changes_while_somebody_looks_is_no_drift() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let net = |name: &str| {
+        hot(json!({ "net": { "type": "OS::Neutron::Net",
+                                                "properties": { "name": name } } }))
+    };
+    let web = world.create("web", net("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let late = FaultRule {
+        method: Some("GET".to_owned()),
+        path: Some("/network/v2.0/networks/".to_owned()),
+        count: Some(1),
+        latency_ms: 2_000,
+        ..FaultRule::default()
+    };
+    ground.sandbox.set_faults(vec![late]).unwrap();
+    let (looked, end) = futures::join!(world.engine.look_for_drift(web.stack), async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let updated = world.update(web.stack, net("two")).await.unwrap();
+        world.settled(&updated).await
+    });
+    assert_eq!(end, "UPDATE_COMPLETE");
+    assert!(looked.unwrap_err().is_unavailable());
+    assert!(looks(&ground).await.is_empty());
+    world.engine.look_for_drift(web.stack).await.unwrap();
+    assert!(looks(&ground).await[0].resources.is_empty());
 }
 
 #[actix::test]

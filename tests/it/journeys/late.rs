@@ -36,7 +36,7 @@ async fn cancel(world: &World, stack: &Accepted) -> Accepted {
 }
 
 fn slow(value: &str) -> Value {
-    let pauses = json!({ "create": 0.4 });
+    let pauses = json!({ "create": 3 });
     test_resource(json!({ "value": value, "action_wait_secs": pauses, "update_replace": true }))
 }
 

@@ -12,7 +12,7 @@ async fn an_update_in_mid_create_takes_over() {
     let world = ground.start().await;
     let with = |value: &str| {
         hot(json!({
-            "a": test_resource(json!({ "value": value, "wait_secs": 0.3 })),
+            "a": test_resource(json!({ "value": value, "wait_secs": 3 })),
             "b": { "type": "OS::Heat::TestResource", "depends_on": "a",
                    "properties": { "value": value } },
         }))
@@ -74,7 +74,7 @@ async fn a_cancelled_update_rolls_back() {
         refused.unwrap_err().message,
         "Cancelling update when stack is CREATE_COMPLETE is not supported."
     );
-    world.update(web.stack, with("two", 0.3)).await.unwrap();
+    world.update(web.stack, with("two", 3.0)).await.unwrap();
     let cancelled = world.engine.cancel_update(&world.requester(), web.stack, true).await.unwrap();
     assert_eq!(world.settled(&cancelled).await, "ROLLBACK_COMPLETE");
 }
@@ -84,7 +84,7 @@ async fn a_cancel_without_rollback_stops_where_the_stack_is() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let template = hot(json!({
-        "a": test_resource(json!({ "wait_secs": 0.3 })),
+        "a": test_resource(json!({ "wait_secs": 3 })),
         "b": { "type": "OS::Heat::TestResource", "depends_on": "a" },
     }));
     let web = world.create("web", template).await.unwrap();

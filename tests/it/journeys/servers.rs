@@ -202,7 +202,7 @@ fn slow() -> SandboxConfig {
     SandboxConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         latencies: Latencies {
-            server_action: std::time::Duration::from_millis(800),
+            server_action: std::time::Duration::from_secs(3),
             ..SandboxConfig::instant().latencies
         },
         ..SandboxConfig::instant()

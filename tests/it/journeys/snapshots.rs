@@ -208,7 +208,7 @@ async fn what_is_deleted_by_the_policy_snapshot_is_kept_as_one() {
 async fn what_cannot_be_done_is_refused_in_heats_words() {
     let ground = Ground::new().await;
     let world = ground.start().await;
-    let template = hot(json!({ "a": test_resource(json!({ "wait_secs": 0.3 })) }));
+    let template = hot(json!({ "a": test_resource(json!({ "wait_secs": 3 })) }));
     let web = world.create("web", template).await.unwrap();
     world.at_work(&web, "a").await;
     let who = world.requester();

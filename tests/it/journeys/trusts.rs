@@ -6,6 +6,7 @@ use hearth::actors::{Accepted, Conditions, CreateStack, EngineLimits, RequestCon
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, CommandId, Refusal, RequestId, Secret};
 use hearth::openstack::FetchBudget;
+use hearth::sandbox::{Fault, FaultRule, RequestSeen};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -293,6 +294,32 @@ async fn the_same_roles_have_one_trust_and_other_roles_another() {
     let all = trusts(&ground).await;
     assert_eq!(all.len(), 2, "{all:?}");
     assert!(all.iter().any(|roles| !roles.contains(&"admin".to_owned())), "{all:?}");
+}
+
+#[actix::test]
+async fn a_trust_stays_while_keystone_does_not_say_that_it_is_not_good() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let first = world.create("first", plain()).await.unwrap();
+    assert_eq!(world.settled(&first).await, "CREATE_COMPLETE");
+    drop(world);
+    // A process that has not worked with it yet.
+    let world = ground.start().await;
+    let fails = FaultRule {
+        method: Some("POST".to_owned()),
+        path: Some("^/v3/auth/tokens".to_owned()),
+        fault: Fault::Status { code: 503, retry_after: None },
+        ..FaultRule::default()
+    };
+    ground.sandbox.forget_requests();
+    ground.sandbox.set_faults(vec![fails]).unwrap();
+    let second = world.create("second", plain()).await.unwrap();
+    let seen = ground.sandbox.requests();
+    assert!(seen.iter().any(|it| it.status == 503), "{seen:?}");
+    let trusts = |it: &RequestSeen| it.path.contains("/OS-TRUST/");
+    assert!(!seen.iter().any(trusts), "{seen:?}");
+    ground.sandbox.set_faults(Vec::new()).unwrap();
+    assert_eq!(world.settled(&second).await, "CREATE_COMPLETE");
 }
 
 #[actix::test]

@@ -2,13 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// A server that has said `ready`; killed when it is dropped.
 pub(super) struct Served {
     child: Child,
     /// What it said before.
     pub(super) said: Vec<String>,
+    errors: BufReader<ChildStderr>,
+    /// What was read of its log.
+    log: String,
 }
 
 impl Served {
@@ -27,16 +30,17 @@ impl Served {
     #[track_caller]
     fn spawn(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said = Vec::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
             if line == "ready" {
-                return Self { child, said };
+                return Self { child, said, errors, log: String::new() };
             }
             said.push(line);
         }
         let mut reason = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut reason).unwrap();
+        errors.read_to_string(&mut reason).unwrap();
         child.wait().unwrap();
         panic!("it did not start: {reason}");
     }
@@ -53,13 +57,25 @@ impl Served {
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
     }
 
+    /// Waits until it writes these words to its log.
+    #[track_caller]
+    pub(super) fn logs(&mut self, words: &str) {
+        loop {
+            let read = self.log.len();
+            let more = self.errors.read_line(&mut self.log).unwrap();
+            assert!(more > 0, "it never says {words:?}: {}", self.log);
+            if self.log[read..].contains(words) {
+                return;
+            }
+        }
+    }
+
     /// Ends it in good order; what it wrote to its log.
     pub(super) fn stop(mut self) -> String {
         self.signal("TERM");
-        let mut log = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        self.errors.read_to_string(&mut self.log).unwrap();
         self.child.wait().unwrap();
-        log
+        std::mem::take(&mut self.log)
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use super::app::App;
 
 /// So short that a test need not wait, and long enough for a busy machine.
-const SHORT: Duration = Duration::from_millis(1500);
+const SHORT: Duration = Duration::from_secs(3);
 /// Long enough that nothing ends of it.
 const LONG: Duration = Duration::from_secs(60);
 

@@ -239,7 +239,7 @@ async fn a_cancel_reaches_the_child_whose_next_resource_never_starts() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let mut slow = waiting_file("create");
-    slow["resources"]["z"]["properties"]["action_wait_secs"]["create"] = json!(0.3);
+    slow["resources"]["z"]["properties"]["action_wait_secs"]["create"] = json!(3);
     let web = Nest { value: "one", file: slow }.create(&world).await.unwrap();
     let child = child_at_work(&world).await;
     let who = world.requester();
@@ -255,7 +255,7 @@ async fn an_update_takes_over_a_child_at_work() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let mut slow = waiting_file("create");
-    slow["resources"]["z"]["properties"]["action_wait_secs"]["create"] = json!(0.3);
+    slow["resources"]["z"]["properties"]["action_wait_secs"]["create"] = json!(3);
     let web = Nest { value: "one", file: slow }.create(&world).await.unwrap();
     let child = child_at_work(&world).await;
     let mended = Nest { value: "two", file: plain_file() }.update(&world, web.stack).await.unwrap();
