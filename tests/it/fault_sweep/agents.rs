@@ -30,7 +30,7 @@ async fn told(ground: &Ground, script: &str, place: &str) {
             assert!(body["os-collect-config"]["zaqar"].is_object(), "{place}: {body}");
             return;
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "{place}: {body}, and not {script}");
+        assert!(started.elapsed() < Duration::from_secs(60), "{place}: {body}, and not {script}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
