@@ -1,7 +1,7 @@
 //! Every walk of `tests/data/walks/` on the sandbox: straight through, with each answer lost, with
 //! each call lost before it arrives, across kills, and with a stack that is deleted while its
-//! creation is in doubt. `WALK=octavia_pool cargo test walks` plays
-//! those of such a name.
+//! creation is in doubt. `CASE=octavia_pool cargo test walks` plays
+//! one.
 
 mod doubts;
 mod kills;
@@ -16,6 +16,7 @@ use hearth::sandbox::{Latencies, SandboxConfig};
 use tokio::task::LocalSet;
 
 use crate::drivers::{Ground, Replies, runner};
+use crate::support::case;
 use walk::{Walk, play};
 
 /// How many walks are played at once.
@@ -24,7 +25,7 @@ const AT_ONCE: usize = 4;
 /// Plays every walk, and says which fail.
 async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
     let began = Instant::now();
-    let walks = walk::all(&std::env::var_os("WALK").unwrap_or_default().to_string_lossy());
+    let walks = walk::chosen();
     let count = walks.len();
     let local = LocalSet::new();
     let played = futures::stream::iter(walks).map(|walk| {

@@ -28,7 +28,7 @@ The steps are those that the walks of a type go: an update changes the object in
 fn the_page_on_resource_types_is_true() {
     let registry = Registry::built_in().unwrap();
     let mut walks: BTreeMap<String, Vec<Walk>> = BTreeMap::new();
-    for walk in walk::all("") {
+    for walk in walk::all() {
         walks.entry(walk.type_name.clone()).or_default().push(walk);
     }
     let is_real = |walks: &Vec<Walk>| walks.iter().any(|walk| walk.real);
@@ -96,7 +96,7 @@ const CORE_TYPES: [&str; 2] = ["OS::Heat::AccessPolicy", "OS::Heat::DeployedServ
 #[test]
 fn each_core_type_has_a_walk_with_every_step_that_it_can_go() {
     let registry = Registry::built_in().unwrap();
-    let walks = walk::all("");
+    let walks = walk::all();
     let mut lacking = Vec::new();
     for declaration in registry.declarations() {
         let name = declaration.type_name.as_str();
