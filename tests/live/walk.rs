@@ -59,6 +59,9 @@ pub(crate) struct Walk {
     /// What is not seen that somebody else does to the object, as far as there is one, and why.
     #[serde(default)]
     unseen: Unseen,
+    /// Whether there has to be an engine: the type's objects are kept by it, or belong to a stack.
+    #[serde(default)]
+    pub(crate) engine: bool,
     /// Whether the real cloud of `tests/live` has the type's service.
     #[serde(default)]
     pub(crate) real: bool,
