@@ -12,9 +12,10 @@ quick:
     SIMULATION_SEEDS=200 cargo test --test it -- layers:: circles:: coverage:: _cases:: \
         function_probes:: type_rules:: type_schemas:: recorded_calls:: lifecycle:: simulation::
 
-# The tests whose names have a word in them: a type, a function, a data case.
-case name:
-    cargo test --test it -- {{name}} --nocapture
+# The tests whose names have a word in them: a function, a kind of data cases; of such a kind one case
+# by its name: `just case walks octavia_pool`, `just case nested::transcripts OS::Heat::Stack`.
+case word name="":
+    CASE='{{name}}' cargo test --lib --test it -- {{word}} --nocapture
 
 # Rewrites expected outputs; review the diff.
 golden:

@@ -274,6 +274,13 @@ impl Engine {
         })
     }
 
+    /// Runs a type's program that may ask for what the engine alone keeps, too, as configurations
+    /// and alarms. It speaks for no resource of a stack: it claims no object, and nothing stands
+    /// beside it.
+    pub async fn run_program<T>(&self, session: &Session, program: impl Fn(&Asks<'_>) -> T) -> T {
+        executor::run(&self.services, session, program).await
+    }
+
     /// Sends a command to the incarnation that counts for a name, by its stack.
     async fn ask_resource(
         &self,

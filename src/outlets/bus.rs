@@ -107,15 +107,14 @@ impl Bus {
         let nodes = self.settings.nodes.len();
         for topic in self.settings.topics.clone() {
             let queue = format!("{topic}.{priority}");
-            let (mut pause, mut failures) = (PAUSE_MIN, 0);
+            let mut failures = 0;
             while let Err(failure) = self.try_send(queue.clone(), body.clone()).await {
                 let BusNode { host, port, .. } = &self.settings.nodes[self.node];
                 tracing::warn!("notifications wait for the message bus {host}:{port}: {failure}");
                 self.node = (self.node + 1) % nodes;
                 failures += 1;
-                if failures % nodes == 0 {
+                if let Some(pause) = pause_after(failures, nodes) {
                     sleep(pause).await;
-                    pause = PAUSE_MAX.min(pause * 2);
                 }
             }
             if failures > 0 {
@@ -141,6 +140,16 @@ impl Bus {
         self.open = Some(ended?);
         Ok(())
     }
+}
+
+/// How long is waited after so many failures in a row, before the next of so many nodes is tried:
+/// only once all have failed, and longer each time.
+fn pause_after(failures: usize, nodes: usize) -> Option<Duration> {
+    if !failures.is_multiple_of(nodes) {
+        return None;
+    }
+    let doublings = u32::try_from(failures / nodes - 1).unwrap_or(u32::MAX);
+    Some(PAUSE_MIN.saturating_mul(2u32.saturating_pow(doublings)).min(PAUSE_MAX))
 }
 
 async fn within<T>(answer: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
@@ -345,4 +354,75 @@ fn adaptor(tls: &BusTls, host: &str) -> io::Result<TlsAdaptor> {
     };
     let name = host.trim_matches(['[', ']']).to_owned();
     Ok(TlsAdaptor::new(TlsConnector::from(Arc::new(config)), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    fn notification() -> Notification {
+        Notification {
+            id: Uuid::from_u128(7),
+            publisher_id: "hearth".to_owned(),
+            event_type: "orchestration.stack.create.end".to_owned(),
+            priority: "INFO".to_owned(),
+            payload: json!({ "stack_name": "web" }),
+            at: DateTime::from_timestamp(0, 0).unwrap(),
+            context: [("user".to_owned(), "alice".into())].into_iter().collect(),
+        }
+    }
+
+    fn read(body: &[u8]) -> Value {
+        serde_json::from_slice(body).unwrap()
+    }
+
+    #[test]
+    fn nodes_are_tried_one_after_the_other_with_a_longer_pause_once_all_have_failed() {
+        let pauses = |nodes| (1..=4).map(move |failures| pause_after(failures, nodes));
+        let [short, longer] = [100, 200].map(|millis| Some(Duration::from_millis(millis)));
+        assert_eq!(pauses(2).collect::<Vec<_>>(), [None, short, None, longer]);
+        assert_eq!(pauses(1).take(2).collect::<Vec<_>>(), [short, longer]);
+        assert_eq!(pause_after(9, 1), Some(PAUSE_MIN * 256));
+        for failures in [10, 1_000, usize::MAX] {
+            assert_eq!(pause_after(failures, 1), Some(PAUSE_MAX));
+        }
+    }
+
+    #[test]
+    fn a_message_carries_the_context_of_its_request_beside_what_it_says() {
+        let message = read(&body(&notification(), MessageFormat::Plain));
+        assert_eq!(message["_context_user"], "alice");
+        assert_eq!(message["payload"]["stack_name"], "web");
+        assert_eq!(message["message_id"], notification().id.to_string());
+    }
+
+    #[test]
+    fn an_envelope_holds_the_message_as_text_under_an_id_of_its_own() {
+        let plain = read(&body(&notification(), MessageFormat::Plain));
+        let envelope = read(&body(&notification(), MessageFormat::Envelope));
+        assert_eq!(envelope["oslo.version"], "2.0");
+        let mut message = read(envelope["oslo.message"].as_str().unwrap().as_bytes());
+        let id = message["_unique_id"].take();
+        assert_eq!(id, notification().id.simple().to_string());
+        assert_ne!(plain["_unique_id"], id);
+        message["_unique_id"] = plain["_unique_id"].clone();
+        assert_eq!(message, plain);
+    }
+
+    #[test]
+    fn what_is_sent_again_is_the_same_to_the_byte() {
+        for format in [MessageFormat::Plain, MessageFormat::Envelope] {
+            assert_eq!(body(&notification(), format), body(&notification(), format));
+        }
+    }
+
+    #[test]
+    fn a_channel_that_ends_says_why() {
+        let why = |told| closed(told).to_string();
+        let said = Verdict::Closed("404: no queue".to_owned());
+        assert_eq!(why(Some(said)), "it closed the channel: 404: no queue");
+        assert_eq!(why(None), "it closed the channel: None");
+    }
 }

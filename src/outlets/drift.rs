@@ -22,9 +22,30 @@ const LOOK_MAX: Duration = Duration::from_secs(600);
 /// How long a stack rests that could not be looked at, in seconds.
 const REST_SECS: i64 = 300;
 
+/// The stacks that could not be looked at, and until when each rests: those after them in the order
+/// have their turn before.
+#[derive(Default)]
+struct Resting(HashMap<StackId, DateTime<Utc>>);
+
+impl Resting {
+    /// Those of the stacks that are due that are looked at now, in their order.
+    fn taken(&mut self, mut due: Vec<StackId>, now: DateTime<Utc>) -> Vec<StackId> {
+        self.0.retain(|_, until| *until > now);
+        due.retain(|id| !self.0.contains_key(id));
+        due.truncate(TAKEN_MAX);
+        due
+    }
+
+    /// The rest of those that could not be looked at begins.
+    fn rest(&mut self, failed: impl IntoIterator<Item = StackId>, now: DateTime<Utc>) {
+        let until = now + TimeDelta::seconds(REST_SECS);
+        self.0.extend(failed.into_iter().map(|id| (id, until)));
+    }
+}
+
 /// Keeps the schedules until it is told to stop.
 pub(super) async fn keep(parts: OutletParts, mut stopped: watch::Receiver<bool>) {
-    let mut resting = HashMap::new();
+    let mut resting = Resting::default();
     loop {
         let looks = async {
             if let Err(error) = look_at_due(&parts, &mut resting).await {
@@ -40,16 +61,10 @@ pub(super) async fn keep(parts: OutletParts, mut stopped: watch::Receiver<bool>)
 }
 
 /// Looks at the stacks that are due, the longest due first.
-async fn look_at_due(
-    parts: &OutletParts,
-    resting: &mut HashMap<StackId, DateTime<Utc>>,
-) -> Result<(), ViewError> {
+async fn look_at_due(parts: &OutletParts, resting: &mut Resting) -> Result<(), ViewError> {
     let now = parts.clock.now();
-    resting.retain(|_, until| *until > now);
-    let mut due = parts.views.drift_due(parts.drift_every.time(), now).await?;
-    due.retain(|id| !resting.contains_key(id));
-    due.truncate(TAKEN_MAX);
-    let looks = due.into_iter().map(|id| async move {
+    let due = parts.views.drift_due(parts.drift_every.time(), now).await?;
+    let looks = resting.taken(due, now).into_iter().map(|id| async move {
         let look = parts.engine.look_for_drift(id);
         match tokio::time::timeout(LOOK_MAX, look).await {
             Ok(Ok(())) => None,
@@ -64,8 +79,44 @@ async fn look_at_due(
         }
     });
     let failed: Vec<_> = futures::stream::iter(looks).buffer_unordered(AT_ONCE).collect().await;
-    let until = now + TimeDelta::seconds(REST_SECS);
-    resting.extend(failed.into_iter().flatten().map(|id| (id, until)));
+    resting.rest(failed.into_iter().flatten(), now);
     // The next question is to see what was found.
     parts.views.after(parts.log.durable_position()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stacks(count: u128) -> Vec<StackId> {
+        (0..count).map(|number| StackId(uuid::Uuid::from_u128(number))).collect()
+    }
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    #[test]
+    fn the_longest_due_are_looked_at_and_no_more_at_a_time_than_may_be() {
+        let due = stacks(TAKEN_MAX as u128 + 1);
+        let taken = Resting::default().taken(due.clone(), at(0));
+        assert_eq!(taken, due[..TAKEN_MAX]);
+    }
+
+    #[test]
+    fn stacks_that_cannot_be_looked_at_hold_up_none_of_those_after_them() {
+        let (mut resting, due) = (Resting::default(), stacks(TAKEN_MAX as u128 + 1));
+        let taken = resting.taken(due.clone(), at(0));
+        resting.rest(taken, at(0));
+        assert_eq!(resting.taken(due.clone(), at(REST_SECS - 1)), due[TAKEN_MAX..]);
+    }
+
+    #[test]
+    fn a_stack_is_looked_at_again_after_its_rest() {
+        let (mut resting, due) = (Resting::default(), stacks(1));
+        resting.rest(due.clone(), at(0));
+        assert!(resting.taken(due.clone(), at(REST_SECS - 1)).is_empty());
+        assert_eq!(resting.taken(due.clone(), at(REST_SECS)), due);
+        assert!(resting.0.is_empty());
+    }
 }

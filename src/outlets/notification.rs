@@ -34,3 +34,30 @@ impl Notification {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_the_keys_of_oslo_messaging_and_its_context_is_for_the_bus_to_add() {
+        let notification = Notification {
+            id: Uuid::from_u128(7),
+            publisher_id: "hearth".to_owned(),
+            event_type: "orchestration.stack.create.start".to_owned(),
+            priority: "INFO".to_owned(),
+            payload: json!({ "stack_name": "web" }),
+            at: DateTime::from_timestamp_micros(1_500_000).unwrap(),
+            context: [("user".to_owned(), "alice".into())].into_iter().collect(),
+        };
+        let expected = json!({
+            "message_id": "00000000-0000-0000-0000-000000000007",
+            "publisher_id": "hearth",
+            "event_type": "orchestration.stack.create.start",
+            "priority": "INFO",
+            "payload": { "stack_name": "web" },
+            "timestamp": "1970-01-01 00:00:01.500000",
+        });
+        assert_eq!(notification.to_json(), expected);
+    }
+}

@@ -6,6 +6,7 @@ mod access;
 mod api;
 mod asked_once;
 mod bystanders;
+mod case_names;
 mod cfn;
 mod circles;
 mod command_line;

@@ -5,6 +5,8 @@
 
 mod amazon;
 mod bus;
+#[path = "../it/support/case.rs"]
+mod case;
 mod commands;
 mod federated;
 mod inventory;

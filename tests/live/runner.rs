@@ -3,13 +3,15 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use hearth::actors::Engine;
 use hearth::actors::executor::run_in_cloud;
-use hearth::clock::{Clock, SystemClock};
-use hearth::model::{Action, JsonMap};
+use hearth::clock::{Clock, Moment, SystemClock};
+use hearth::model::{Action, JsonMap, ResourceId, StackId};
 use hearth::openstack::Session;
+use hearth::resource_types::asks::Asks;
 use hearth::resource_types::registry::Registry;
 use hearth::resource_types::{
-    Attempt, Beat, Declared, Failure, Learned, Reality, Subject, UpdateKind, Work,
+    Attempt, Beat, Declared, Failure, Learned, Reality, Subject, UpdateKind, Work, stack_user,
 };
 use serde_json::Value;
 
@@ -33,6 +35,8 @@ pub(crate) enum Replies {
 pub(crate) struct Runner {
     pub(crate) session: Session,
     pub(crate) registry: Arc<Registry>,
+    /// Who keeps what no cloud does, and the id of the stack.
+    pub(crate) engine: Option<(Engine, StackId)>,
     replies: Replies,
     /// How long is waited between two looks at most.
     pub(crate) pace: Duration,
@@ -77,7 +81,15 @@ impl Runner {
         let registry = Arc::clone(&BUILT_IN);
         // A physical name finds a lost call again, so no two runs may share one.
         let suffix = SystemClock.fresh_id().simple().to_string()[..12].to_owned();
-        Self { session, registry, replies, pace: PACE, suffix }
+        Self { session, registry, engine: None, replies, pace: PACE, suffix }
+    }
+
+    /// Runs a program to its end.
+    async fn ask<T>(&self, program: impl Fn(&Asks<'_>) -> T) -> T {
+        match &self.engine {
+            Some((engine, _)) => engine.run_program(&self.session, program).await,
+            None => run_in_cloud(&self.session, program).await,
+        }
     }
 
     fn accepted(&self, type_name: &str, properties: JsonMap) -> JsonMap {
@@ -89,6 +101,8 @@ impl Runner {
         let driver = self.registry.driver(type_name).unwrap_or_else(|| panic!("no {type_name}"));
         let subject = Subject {
             stack_name: Some("hearth-live".into()),
+            stack_id: self.engine.as_ref().map(|(_, stack)| *stack),
+            resource_id: self.engine.as_ref().map(|_| ResourceId(SystemClock.fresh_id())),
             project_id: Some(self.session.project_id().await.unwrap()),
             name: Some(name.into()),
             physical_name: format!("hearth-live-{name}-{}", self.suffix),
@@ -105,7 +119,7 @@ impl Runner {
 
     /// Every attribute of the live object.
     pub(crate) async fn attributes(&self, made: &Made) -> JsonMap {
-        run_in_cloud(&self.session, |cloud| made.driver.attributes(cloud, &made.subject, &[]))
+        self.ask(|cloud| made.driver.attributes(cloud, &made.subject, &[]))
             .await
             .unwrap_or_else(|error| panic!("attributes of {}: {error:?}", made.type_name))
     }
@@ -152,10 +166,9 @@ impl Runner {
         let (driver, work) = (&made.driver, Work::Update { before, changed });
         let subject = Subject { properties: after, ..made.subject.clone() };
         let step = driver.first(&work, &subject);
-        let beat = run_in_cloud(&self.session, |cloud| {
-            driver.beat(cloud, &work, &subject, &step, Attempt::First)
-        });
-        matches!(beat.await, Ok(Beat::Done { .. }))
+        let beat =
+            self.ask(|cloud| driver.beat(cloud, &work, &subject, &step, Attempt::First)).await;
+        matches!(beat, Ok(Beat::Done { .. }))
     }
 
     /// Checks that the live object is well.
@@ -175,7 +188,7 @@ impl Runner {
         }
         let began = Instant::now();
         let (driver, data) = (&made.driver, &made.subject.data);
-        let drop = || run_in_cloud(&self.session, |it| driver.program().delete_snapshot(it, data));
+        let drop = || self.ask(|it| driver.program().delete_snapshot(it, data));
         while made.driver.acts(Action::Snapshot) && drop().await != Ok(true) {
             assert!(began.elapsed() < ACTION_TIME_MAX, "{} keeps its snapshot", made.type_name);
             tokio::time::sleep(self.pace).await;
@@ -190,7 +203,7 @@ impl Runner {
 
     /// What there is of it, beside what is on record.
     pub(crate) async fn reality(&self, made: &Made) -> Reality {
-        run_in_cloud(&self.session, |cloud| made.driver.reality(cloud, &made.subject))
+        self.ask(|cloud| made.driver.reality(cloud, &made.subject))
             .await
             .unwrap_or_else(|error| panic!("the reality of {}: {error:?}", made.type_name))
     }
@@ -201,11 +214,25 @@ impl Runner {
         self.run(&mut made, &Work::Delete).await.unwrap();
         eprintln!("{}: deleted in {:?}", made.type_name, began.elapsed());
         self.run(&mut made, &Work::Delete).await.unwrap();
+        self.drop_user_project(&made.subject).await;
         made
+    }
+
+    /// Of a stack whose resources had users their project is left, which goes with it.
+    async fn drop_user_project(&self, subject: &Subject) {
+        let project = subject.data.get(stack_user::PROJECT).and_then(Value::as_str);
+        let (Some(project), Some((_, stack))) = (project, &self.engine) else { return };
+        let owner = subject.project_id.clone().unwrap_or_default();
+        let program = |cloud: &Asks<'_>| stack_user::delete_project(cloud, project, &owner, *stack);
+        self.ask(program).await.unwrap();
     }
 
     /// True: the driver wants a replacement.
     async fn run(&self, made: &mut Made, work: &Work) -> Result<bool, Failure> {
+        if let Some(outcome) = made.driver.local(work, &made.subject, &Moment::of(&SystemClock)) {
+            absorb(&mut made.subject, outcome?.learned);
+            return Ok(false);
+        }
         let mut step = made.driver.first(work, &made.subject);
         let mut attempt = Attempt::First;
         let began = Instant::now();
@@ -213,11 +240,10 @@ impl Runner {
             assert!(began.elapsed() < ACTION_TIME_MAX, "{} {work:?} {step:?}", made.type_name);
             let beat = |attempt| {
                 let (driver, subject, step) = (&made.driver, &made.subject, &step);
-                run_in_cloud(&self.session, move |cloud| {
-                    driver.beat(cloud, work, subject, step, attempt)
-                })
+                self.ask(move |cloud| driver.beat(cloud, work, subject, step, attempt))
             };
-            if step.mutates && self.replies != Replies::Arrive && attempt == Attempt::First {
+            let is_intended = step.mutates || step.commands;
+            if is_intended && self.replies != Replies::Arrive && attempt == Attempt::First {
                 if self.replies == Replies::AreLost {
                     let _lost = beat(attempt).await;
                 }

@@ -11,6 +11,7 @@ use hearth::resource_types::Reality;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::case;
 use super::runner::{Made, Runner};
 
 /// Fields that change though nobody changes the object.
@@ -29,6 +30,9 @@ const PASSING: [&str; 7] = [
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Walk {
+    /// That of its file.
+    #[serde(skip)]
+    name: String,
     #[serde(rename = "type")]
     pub(crate) type_name: String,
     /// Whose project it is in: `demo`, or `admin`.
@@ -55,6 +59,9 @@ pub(crate) struct Walk {
     /// What is not seen that somebody else does to the object, as far as there is one, and why.
     #[serde(default)]
     unseen: Unseen,
+    /// Whether there has to be an engine: the type's objects are kept by it, or belong to a stack.
+    #[serde(default)]
+    pub(crate) engine: bool,
     /// Whether the real cloud of `tests/live` has the type's service.
     #[serde(default)]
     pub(crate) real: bool,
@@ -112,14 +119,23 @@ fn read<T: serde::de::DeserializeOwned>(name: &str) -> T {
     serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("walks/{name}: {error}"))
 }
 
-/// The walks whose file's name has a text in it.
-pub(crate) fn all(only: &str) -> Vec<Walk> {
+/// Every walk.
+pub(crate) fn all() -> Vec<Walk> {
     let files = std::fs::read_dir(directory()).unwrap();
     let mut names: Vec<String> =
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    names.retain(|name| name != "needs.yaml" && name.contains(only));
+    names.retain(|name| name != "needs.yaml");
     names.sort();
-    names.iter().map(|name| read(name)).collect()
+    let walk = |file: &String| {
+        let name = file.trim_end_matches(".yaml").to_owned();
+        Walk { name, ..read(file) }
+    };
+    names.iter().map(walk).collect()
+}
+
+/// Those that `CASE` asks for, by their names or their types'.
+pub(crate) fn chosen() -> Vec<Walk> {
+    case::chosen(all(), |walk| vec![&walk.name, &walk.type_name])
 }
 
 /// What a walk stands on and beside.

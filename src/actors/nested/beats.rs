@@ -14,7 +14,7 @@ use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
 use crate::events::StreamId;
 use crate::model::Refusal;
-use crate::resource_types::{Beat, Failure, Work};
+use crate::resource_types::{Beat, Failure};
 use crate::template::{StackDefinition, within_request};
 
 /// The pause before an engine that is about to stop is asked again.
@@ -52,8 +52,7 @@ impl Beating<'_> {
         let Telling { id, command, then } = telling;
         let told = tell(self.services, self.beat.child(), &meta(self.asked, id), &command).await;
         let Some(answer) = told else { return Ok(silent()) };
-        let never_was = matches!(&answer, Err(refusal) if self.beat.never_was(refusal));
-        if never_was && self.beat.nested.stands_beside() {
+        if self.beat.gives_name_back(&answer) {
             self.give_name_back().await;
         }
         self.beat.told(then, answer.map(|_| ()))
@@ -140,8 +139,7 @@ impl Beating<'_> {
             false => None,
         };
         let ended = self.beat.ended(&end, seen.as_ref(), &self.moment())?;
-        let makes = matches!(self.beat.work, Work::Create | Work::Update { .. });
-        if let (true, Beat::Done { .. }) = (makes, &ended) {
+        if self.beat.balances(&ended) {
             self.balance(self.beat.command_id(&format!("balance {child}"))).await?;
         }
         Ok(ended)

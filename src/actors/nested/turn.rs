@@ -322,8 +322,25 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// Whether there is no child to be deleted: it never came to be, or is gone.
-    pub fn never_was(&self, refusal: &Refusal) -> bool {
+    fn never_was(&self, refusal: &Refusal) -> bool {
         *self.work == Work::Delete && refusal.class == "EntityNotFound"
+    }
+
+    /// Whether the child's answer to a telling has the name given back that was taken for it: a
+    /// stack that stands by itself has one, and never came to be.
+    pub fn gives_name_back<T>(&self, answer: &Result<T, Refusal>) -> bool {
+        self.nested.stands_beside() && matches!(answer, Err(refusal) if self.never_was(refusal))
+    }
+
+    /// Whether the load balancers of the group are told of its members once the child has ended and
+    /// the beat comes to `ended`: they have changed, and no more definitions follow.
+    pub(super) fn balances(&self, ended: &Beat) -> bool {
+        self.makes() && matches!(ended, Beat::Done { .. })
+    }
+
+    /// Whether the child is brought to a definition.
+    fn makes(&self) -> bool {
+        matches!(self.work, Work::Create | Work::Update { .. })
     }
 
     /// The subject with the defaults of its properties. What goes into the child's template as it
@@ -345,7 +362,7 @@ impl<'a> ChildBeat<'a> {
         moment: &Moment<'_>,
     ) -> Result<Beat, Failure> {
         let mut learned = Learned::default();
-        let makes = matches!(self.work, Work::Create | Work::Update { .. });
+        let makes = self.makes();
         if makes && (end.reference.is_some() || self.subject.data.contains_key(REFERENCE)) {
             let own = end.reference.clone().unwrap_or_default();
             learned.data.insert(REFERENCE.to_owned(), own);

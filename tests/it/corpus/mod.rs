@@ -131,11 +131,8 @@ async fn play(path: &Path, values: &Values, registry: &Registry) -> End {
     }
     let after = ground.counts();
     let kinds = before.as_object().unwrap().keys();
-    let left: Vec<&str> = kinds
-        // The key that Swift signs addresses with stays in the account.
-        .filter(|kind| *kind != "accounts" && after[*kind] != before[*kind])
-        .map(String::as_str)
-        .collect();
+    let left: Vec<&str> =
+        kinds.filter(|kind| after[*kind] != before[*kind]).map(String::as_str).collect();
     match left.is_empty() {
         true => End::Played(changed),
         false => End::Failed(format!("the number of {} is another", left.join(", "))),

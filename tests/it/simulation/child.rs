@@ -239,8 +239,7 @@ impl World {
             };
         }
         let beat = nest.beat();
-        let never_was = matches!(&answer, Err(refusal) if beat.never_was(refusal));
-        if never_was && beat.nested.stands_beside() {
+        if beat.gives_name_back(&answer) {
             let name = beat.subject.physical_name.clone().into();
             let _ = self.ask_project(ProjectCommand::Release { name, stack_id: child });
         }

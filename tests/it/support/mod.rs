@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod bell;
 pub(crate) mod broker;
+pub(crate) mod case;
 pub(crate) mod chance;
 pub(crate) mod cut_log;
 pub(crate) mod eventstore;

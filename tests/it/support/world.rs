@@ -243,8 +243,17 @@ impl Ground {
 
     /// The cloud as who asks sees it.
     pub(crate) fn session(&self) -> Session {
+        self.session_in(&self.cloud(false))
+    }
+
+    /// The same where it has users of stacks.
+    pub(crate) fn session_with_users(&self) -> Session {
+        self.session_in(&self.cloud(true))
+    }
+
+    fn session_in(&self, cloud: &Cloud) -> Session {
         let RequestContext { token, caller, .. } = &self.requester;
-        self.cloud(false).session_for_token(token, &caller.project_id)
+        cloud.session_for_token(token, &caller.project_id)
     }
 
     /// Starts an engine on a door to the ground's log, with limits of its own.
@@ -318,8 +327,8 @@ impl Ground {
         let state = self.sandbox.state();
         let mut counts = serde_json::Map::new();
         for (kind, table) in state.as_object().unwrap() {
-            // A trust stays for its user's next stack.
-            if kind != "trusts" {
+            // A trust stays for its user's next stack, and an account with its key for the next object.
+            if kind != "trusts" && kind != "accounts" {
                 counts.insert(kind.clone(), table["count"].clone());
             }
         }

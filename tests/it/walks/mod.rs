@@ -1,7 +1,6 @@
 //! Every walk of `tests/data/walks/` on the sandbox: straight through, with each answer lost, with
 //! each call lost before it arrives, across kills, and with a stack that is deleted while its
-//! creation is in doubt. `WALK=octavia_pool cargo test walks` plays
-//! those of such a name.
+//! creation is in doubt. `CASE=octavia_pool cargo test walks` plays one.
 
 mod doubts;
 mod kills;
@@ -12,19 +11,27 @@ mod walk;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use hearth::clock::{Clock, SystemClock};
+use hearth::model::StackId;
+use hearth::projections::ConfigQuery;
 use hearth::sandbox::{Latencies, SandboxConfig};
 use tokio::task::LocalSet;
 
 use crate::drivers::{Ground, Replies, runner};
+use crate::support::case;
+use crate::support::world::{self, World};
+use runner::Runner;
 use walk::{Walk, play};
 
+/// How long is waited between two looks beside an engine.
+const PACE: Duration = Duration::from_millis(5);
 /// How many walks are played at once.
 const AT_ONCE: usize = 4;
 
 /// Plays every walk, and says which fail.
 async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
     let began = Instant::now();
-    let walks = walk::all(&std::env::var_os("WALK").unwrap_or_default().to_string_lossy());
+    let walks = walk::chosen();
     let count = walks.len();
     let local = LocalSet::new();
     let played = futures::stream::iter(walks).map(|walk| {
@@ -45,6 +52,9 @@ async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
 }
 
 async fn on_sandbox(walk: Walk, replies: Replies) {
+    if walk.engine {
+        return in_engine(walk, replies).await;
+    }
     // Objects come to their states by and by.
     let latencies = Latencies { object: Duration::from_millis(3), ..Latencies::none() };
     let config = SandboxConfig { latencies, ..SandboxConfig::instant() };
@@ -55,17 +65,38 @@ async fn on_sandbox(walk: Walk, replies: Replies) {
     ground.stop().await;
 }
 
-#[tokio::test]
+/// The same beside an engine, which keeps what no cloud does.
+async fn in_engine(walk: Walk, replies: Replies) {
+    let ground = world::Ground::of_user(&walk.by).await;
+    let before = ground.counts();
+    let world = ground.start().await;
+    let mut run = Runner::new(ground.session_with_users(), replies);
+    run.engine = Some((world.engine.clone(), StackId(SystemClock.fresh_id())));
+    run.pace = PACE;
+    play(&walk, run, Runner::new(ground.session(), Replies::Arrive)).await;
+    assert_eq!(ground.counts(), before, "{} leaves something", walk.type_name);
+    ground.views_catch_up(&world).await;
+    let World { views, engine, .. } = &world;
+    let kept = [
+        views.configs(ConfigQuery::default()).await.unwrap().len(),
+        views.deployments(None, None).await.unwrap().len(),
+        views.all_alarms().await.unwrap().len(),
+    ];
+    assert_eq!(kept, [0; 3], "{} leaves configurations, deployments or alarms", walk.type_name);
+    engine.shutdown();
+}
+
+#[actix::test]
 async fn straight_through() {
     each(|walk| on_sandbox(walk, Replies::Arrive)).await;
 }
 
-#[tokio::test]
+#[actix::test]
 async fn though_each_answer_is_lost() {
     each(|walk| on_sandbox(walk, Replies::AreLost)).await;
 }
 
-#[tokio::test]
+#[actix::test]
 async fn though_each_call_is_lost_before_it_arrives() {
     each(|walk| on_sandbox(walk, Replies::NeverLeft)).await;
 }

@@ -19,6 +19,7 @@ const HEAD: &str = "\
 What each of Heat's resource types is put through.
 A type that is made has a driver, and be it that of a retired type, which makes nothing; the others are known, so that templates with them can be looked over.
 A walk (`tests/data/walks/`) creates, shows, checks, changes, names by name what was named by id, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, across kills, and with a stack that is deleted while its creation is in doubt; and on a real cloud where one has the service (`tests/live`).
+What no cloud keeps, as a configuration or a random text, is walked beside an engine.
 Recorded means that the requests are held to those that the real Heat makes (`tests/data/recorded/`).
 The steps are those that the walks of a type go: an update changes the object in place, a replacement is asked for and seen to be one.
 
@@ -28,7 +29,7 @@ The steps are those that the walks of a type go: an update changes the object in
 fn the_page_on_resource_types_is_true() {
     let registry = Registry::built_in().unwrap();
     let mut walks: BTreeMap<String, Vec<Walk>> = BTreeMap::new();
-    for walk in walk::all("") {
+    for walk in walk::all() {
         walks.entry(walk.type_name.clone()).or_default().push(walk);
     }
     let is_real = |walks: &Vec<Walk>| walks.iter().any(|walk| walk.real);
@@ -96,7 +97,7 @@ const CORE_TYPES: [&str; 2] = ["OS::Heat::AccessPolicy", "OS::Heat::DeployedServ
 #[test]
 fn each_core_type_has_a_walk_with_every_step_that_it_can_go() {
     let registry = Registry::built_in().unwrap();
-    let walks = walk::all("");
+    let walks = walk::all();
     let mut lacking = Vec::new();
     for declaration in registry.declarations() {
         let name = declaration.type_name.as_str();
@@ -137,4 +138,34 @@ fn each_core_type_has_a_walk_with_every_step_that_it_can_go() {
         }
     }
     assert_eq!(lacking, [""; 0]);
+}
+
+/// Types that have neither a walk nor a child stack, and why.
+const UNWALKED: [(&str, &str); 5] = [
+    ("AWS::CloudFormation::WaitCondition", WAITS),
+    ("AWS::IAM::AccessKey", "The user whose key it is stands beside it in its stack."),
+    ("OS::Heat::SwiftSignal", "It waits for what somebody puts to the object of its handle."),
+    ("OS::Heat::WaitCondition", WAITS),
+    ("OS::Mistral::CronTrigger", "The workflow that it starts is none that a type makes."),
+];
+const WAITS: &str = "It waits for another resource to be signaled: waits.yaml.";
+
+#[test]
+fn each_type_that_makes_something_has_a_walk_or_a_reason_why_not() {
+    let registry = Registry::built_in().unwrap();
+    let walks = walk::all();
+    let mut lacking = Vec::new();
+    for declaration in registry.declarations() {
+        let name = declaration.type_name.as_str();
+        let Some(driver) = registry.driver(name).filter(|_| registry.is_made(name)) else {
+            continue;
+        };
+        let is_retired = declaration.accepts_anything && declaration.support.status() == "HIDDEN";
+        let is_walked = walks.iter().any(|walk| walk.type_name == name);
+        if !is_walked && !is_retired && driver.nests().is_none() {
+            lacking.push(name);
+        }
+    }
+    lacking.sort_unstable();
+    assert_eq!(lacking, UNWALKED.map(|(name, _)| name));
 }

@@ -183,3 +183,35 @@ fn a_child_that_goes_on_from_rest_says_that_its_parent_does() {
         assert_eq!(revise.from_rest, rests);
     }
 }
+
+#[test]
+fn the_name_of_a_stack_beside_its_parent_is_given_back_once_it_never_was() {
+    let inner = json!({ "template": "heat_template_version: 2018-08-31" });
+    let beside = json!({ "type": "OS::Heat::Stack", "properties": inner });
+    let never_was = || Err::<(), _>(Refusal::not_found("Stack", "web"));
+    let busy = || Err::<(), _>(Refusal::new("ActionInProgress", "busy"));
+    for (declared, is_beside) in [(beside, true), (group(1), false)] {
+        let story = given(&declared);
+        let gives = |work, answer| {
+            let beat = ChildBeat { work, ..story.beat() };
+            beat.gives_name_back(&answer)
+        };
+        assert_eq!(gives(&Work::Delete, never_was()), is_beside);
+        assert!(!gives(&Work::Create, never_was()));
+        assert!(!gives(&Work::Delete, busy()));
+        assert!(!gives(&Work::Delete, Ok(())));
+    }
+}
+
+#[test]
+fn balancers_are_told_once_the_last_definition_is_reached_and_not_of_other_work() {
+    let story = given(&group(1));
+    let done = Beat::Done { learned: Learned::default() };
+    let next = Beat::Next { learned: Learned::default(), next: ChildStage::Define.step() };
+    let balances = |work: Work, ended| ChildBeat { work: &work, ..story.beat() }.balances(ended);
+    assert!(balances(Work::Create, &done));
+    assert!(!balances(Work::Create, &next));
+    for work in [Work::Delete, Work::Act(Action::Suspend)] {
+        assert!(!balances(work, &done));
+    }
+}

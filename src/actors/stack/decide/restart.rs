@@ -13,10 +13,9 @@ impl Decider<'_> {
         &mut self,
         signal: CommandId,
     ) -> Result<Decision<Stack>, Refusal> {
-        if self.has_restarted(signal) {
+        if self.restarted(signal)? {
             return Ok(Decision::nothing());
         }
-        self.may_restart()?;
         // Without its definition the stack would be led to nothing.
         let (Some(newest), Some(known)) = (self.revision(), self.view().known()) else {
             return Err(Refusal::unavailable("The definition of the stack cannot be read."));
@@ -41,14 +40,18 @@ impl Decider<'_> {
 }
 
 impl Stack {
-    /// Whether a signal has led to a restart before.
-    pub(in crate::actors) fn has_restarted(&self, signal: CommandId) -> bool {
-        self.revisions.iter().rev().any(|revision| revision.restart == Some(signal))
+    /// Whether a signal has led to a restart before; a refusal is why it cannot lead to one now.
+    pub(in crate::actors) fn restarted(&self, signal: CommandId) -> Result<bool, Refusal> {
+        let has = self.revisions.iter().rev().any(|revision| revision.restart == Some(signal));
+        match has {
+            true => Ok(true),
+            false => self.may_restart().map(|()| false),
+        }
     }
 
     /// Refuses what cannot be brought to its own definition now, because something else is under
     /// way, or the definition was not reached.
-    pub(in crate::actors) fn may_restart(&self) -> Result<(), Refusal> {
+    fn may_restart(&self) -> Result<(), Refusal> {
         if !self.exists() || self.is_deleted() {
             return Err(Refusal::not_found("Stack", &self.name));
         }
@@ -84,6 +87,16 @@ mod tests {
         let story = story.when_all_are_done().when_woken().when(restart(1));
         assert!(story.told().is_empty());
         assert_eq!(story.when(restart(2)).orders(), ["converge net"]);
+    }
+
+    #[test]
+    fn whether_a_signal_has_restarted_a_stack_is_known_though_it_could_not_restart_it_now() {
+        let story = given_made("net");
+        assert!(!story.stack.restarted(command_id(1)).unwrap());
+        let story = story.when(restart(1)).when_it_fails("net", "boom");
+        assert!(story.stack.restarted(command_id(1)).unwrap());
+        let refusal = story.stack.restarted(command_id(2)).unwrap_err();
+        assert_eq!(refusal.message, "The stack web is UPDATE_FAILED");
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! The lives of the types that wait for signals to a handle, as data: what is sent to the handle while
 //! they wait, and what comes of it, also across a kill after each beat.
+//! `CASE=OS::Heat::WaitCondition` plays one type.
+
+#[path = "../../../../tests/it/support/case.rs"]
+mod case;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -191,7 +195,9 @@ fn what_waits_for_signals_ends_as_is_written_down_whenever_the_process_is_killed
     let transcripts: BTreeMap<String, Vec<Transcript>> = serde_yaml::from_str(&text).unwrap();
     let registry = Registry::built_in().unwrap();
     let mut kills = 0;
-    for (type_name, transcripts) in &transcripts {
+    let chosen = case::chosen(transcripts.iter().collect(), |(type_name, _)| vec![type_name]);
+    let is_all = chosen.len() == transcripts.len();
+    for (type_name, transcripts) in chosen {
         for (number, transcript) in transcripts.iter().enumerate() {
             let wanted: Vec<(String, String)> =
                 transcript.acts.iter().map(|act| (act.end.clone(), act.data.clone())).collect();
@@ -204,7 +210,7 @@ fn what_waits_for_signals_ends_as_is_written_down_whenever_the_process_is_killed
             }
         }
     }
-    assert!(kills > 20, "{kills}");
+    assert!(kills > 20 || !is_all, "{kills}");
 }
 
 #[test]
