@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use sha2::{Digest, Sha256};
 use tokio::sync::{oneshot, watch};
 
 use super::ledger::{Ledger, StoredKey};
@@ -208,11 +207,14 @@ impl<S: Store> EventLog for Embedded<S> {
         hear(heard).await
     }
 
-    fn put_blob(&self, content: &[u8]) -> BlobId {
-        let id = blob_id(content);
-        self.ledger.put_blob(&id, content);
-        self.store.queued(&self.ledger);
-        id
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError> {
+        let id = BlobId::of(content);
+        if self.ledger.takes_blob(&id) {
+            let room = self.ledger.room_for(content.len()).await?;
+            self.ledger.put_blob(&id, content, room);
+            self.store.queued(&self.ledger);
+        }
+        Ok(id)
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
@@ -221,7 +223,7 @@ impl<S: Store> EventLog for Embedded<S> {
         }
         let content = self.store.blob(id)?;
         match &content {
-            Some(content) if blob_id(content) != *id => {
+            Some(content) if BlobId::of(content) != *id => {
                 Err(LogError::Damaged(format!("blob {id:?} is not what was kept under its id")))
             }
             _ => Ok(content),
@@ -302,15 +304,51 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 }
 
-/// The id that a content has.
-fn blob_id(content: &[u8]) -> BlobId {
-    BlobId(chain::hex(&Sha256::digest(content)))
-}
-
 async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
     match heard.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(reason)) => Err(LogError::Unavailable(reason)),
         Err(_) => Err(LogError::Unavailable("the log was closed".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures::FutureExt;
+
+    use super::super::MemoryLog;
+    use super::super::room::BODIES_WAITING_MAX_BYTES;
+    use super::*;
+
+    const ALL: usize = BODIES_WAITING_MAX_BYTES as usize;
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_that_wait_for_a_slow_writer_hold_up_whoever_puts_more() {
+        let log = MemoryLog::new();
+        log.hold();
+        let large = vec![7; ALL];
+        let first = log.put_blob(&large).await.unwrap();
+        assert_eq!(log.put_blob(&large).await.unwrap(), first, "it waits already");
+        let refused = log.put_blob(b"one more").await;
+        assert!(matches!(refused, Err(LogError::Unavailable(_))), "{refused:?}");
+        let mut next = pin!(log.put_blob(b"one more"));
+        assert!(next.as_mut().now_or_never().is_none());
+        log.release();
+        let next = next.await.unwrap();
+        assert_eq!(log.blob(&next).await.unwrap().as_deref(), Some(&b"one more"[..]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_log_that_cannot_be_written_refuses_bodies_at_once_when_enough_wait() {
+        let log = MemoryLog::new();
+        log.hold();
+        log.put_blob(&vec![7; ALL - 1]).await.unwrap();
+        log.ledger.refuse("the disk is full");
+        // What there is room for is kept, for the next try.
+        log.put_blob(b"1").await.unwrap();
+        let refused = log.put_blob(b"2").now_or_never();
+        assert!(matches!(refused, Some(Err(LogError::Unavailable(why))) if why.contains("full")));
     }
 }

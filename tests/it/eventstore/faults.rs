@@ -1,6 +1,7 @@
 //! The log on EventStoreDB while the server commits late, shows half an append, falls silent, steps
 //! down, dies and comes back: nothing acknowledged is lost, and nothing is there twice.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -396,7 +397,7 @@ async fn a_body_that_is_put_while_its_deletion_is_not_settled_is_there() {
     for (done, failed) in [(AT_ONCE, LATE), (LATE, AT_ONCE)] {
         let server = StandIn::start(1);
         let log = on(&server);
-        let id = log.put_blob(b"a body");
+        let id = log.put_blob(b"a body").await.unwrap();
         log.settle().await.unwrap();
         // What was just put would be spared.
         let log = on(&server);
@@ -406,7 +407,7 @@ async fn a_body_that_is_put_while_its_deletion_is_not_settled_is_there() {
             tokio::spawn(async move { log.drop_blobs(ids).await })
         };
         tokio::time::sleep(LATE / 2).await;
-        log.put_blob(b"a body");
+        log.put_blob(b"a body").await.unwrap();
         log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
         assert_eq!(soon("the deletion", dropping).await.unwrap().unwrap(), 1);
         tokio::time::sleep(LATE * 2).await;
@@ -419,7 +420,7 @@ async fn a_body_that_could_not_be_kept_is_kept_before_anything_refers_to_it() {
     let server = StandIn::start(1);
     let log = on(&server);
     server.allow(Some(0));
-    let id = log.put_blob(b"a body");
+    let id = log.put_blob(b"a body").await.unwrap();
     for _ in 0..2 {
         // It need not be under way any more.
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -430,6 +431,24 @@ async fn a_body_that_could_not_be_kept_is_kept_before_anything_refers_to_it() {
     server.allow(None);
     log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
     assert!(on(&server).blob(&id).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_cannot_be_kept_fill_no_more_than_their_room() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.allow(Some(0));
+    let large = log.put_blob(&vec![7; 64 << 20]).await.unwrap();
+    let mut next = pin!(log.put_blob(b"one more"));
+    assert!(next.as_mut().now_or_never().is_none(), "it waits for room");
+    assert!(log.blob(&large).await.unwrap().is_some(), "what waits is there");
+    // What is there or under way needs no room of its own.
+    assert_eq!(log.put_blob(&vec![7; 64 << 20]).await.unwrap(), large);
+    server.allow(None);
+    log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
+    let next = soon("the room", next).await.unwrap();
+    log.settle().await.unwrap();
+    assert_eq!(on(&server).blob(&next).await.unwrap().as_deref(), Some(&b"one more"[..]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -227,8 +227,8 @@ impl EventLog for CutLog {
         self.inner.tombstone(stream).await
     }
 
-    fn put_blob(&self, content: &[u8]) -> BlobId {
-        self.inner.put_blob(content)
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError> {
+        self.inner.put_blob(content).await
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {

@@ -18,7 +18,7 @@ use super::claim::Claim;
 use super::node::Deletion;
 use super::reads::{self, All, Found, Stream, Wanted};
 use super::record::{self, CLOSED};
-use super::{EventstoreLog, Inner, blob_id, blobs, follow, keys, lock};
+use super::{EventstoreLog, Inner, blobs, follow, keys, lock};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::{Measured, Page};
 
@@ -102,12 +102,12 @@ impl EventLog for EventstoreLog {
         self.change(async move { log.close(&stream).await }).await
     }
 
-    fn put_blob(&self, content: &[u8]) -> BlobId {
-        let id = blob_id(content);
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError> {
+        let id = BlobId::of(content);
         if self.expect_open().is_ok() {
-            self.inner.blobs.put(&self.inner.runtime, &self.inner.nodes, &id, content);
+            self.inner.blobs.put(&self.inner.runtime, &self.inner.nodes, &id, content).await?;
         }
-        id
+        Ok(id)
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
@@ -117,7 +117,7 @@ impl EventLog for EventstoreLog {
         let (log, wanted) = (self.inner.clone(), id.clone());
         let content = self.work(async move { blobs::read(&log.nodes, &wanted).await }).await?;
         match &content {
-            Some(content) if blob_id(content) != *id => {
+            Some(content) if BlobId::of(content) != *id => {
                 Err(LogError::Damaged(format!("blob {id:?} is not what was kept under its id")))
             }
             _ => Ok(content),

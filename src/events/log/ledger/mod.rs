@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use super::heads::{Heads, Tip};
+use super::room::{self, Room};
 use super::tail::Tail;
 use super::{Appended, BlobId, Filter, Head, LogError, Reseal};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId};
@@ -83,6 +84,8 @@ pub(super) struct Ledger {
     durable: watch::Sender<u64>,
     generation: watch::Sender<u64>,
     measures: Measures,
+    /// Of the blobs that wait for the writer.
+    room: Room,
 }
 
 impl Ledger {
@@ -94,6 +97,7 @@ impl Ledger {
             durable: watch::Sender::new(durable.0),
             generation: watch::Sender::new(0),
             measures: Measures::default(),
+            room: Room::default(),
         }
     }
 
@@ -192,27 +196,39 @@ impl Ledger {
     }
 
     /// Keeps a blob for the writer, unless it waits already.
-    pub(super) fn put_blob(&self, id: &BlobId, content: &[u8]) {
+    pub(super) fn put_blob(&self, id: &BlobId, content: &[u8], room: room::Taken) {
         let mut state = self.lock();
-        state.note_put(id);
-        if state.closed || state.blobs.contains_key(id) || state.blobs_written.contains(id) {
+        if !state.takes_blob(id) {
             return;
         }
         let content: Arc<[u8]> = content.into();
-        state.blobs.insert(id.clone(), content.clone());
+        state.blobs.insert(id.clone(), (content.clone(), room));
         state.queue.push_back(Work::Blob(id.clone(), content));
-        if state.down.is_some() {
-            state.shed_blobs();
-        }
         self.work.notify_one();
     }
 
     /// A blob that is not yet on disk.
     pub(super) fn blob(&self, id: &BlobId) -> Option<Arc<[u8]>> {
-        self.lock().blobs.get(id).cloned()
+        self.lock().blobs.get(id).map(|(content, _)| content.clone())
     }
 
     /// A scope's key, where it was set or destroyed and that is not yet on disk.
+    /// Notes that a blob is put, and says whether it has to be kept: not where it waits already, or
+    /// is on disk.
+    pub(super) fn takes_blob(&self, id: &BlobId) -> bool {
+        self.lock().takes_blob(id)
+    }
+
+    /// Room for a blob of so many bytes. Errors: `Unavailable` where there is none, and nothing can
+    /// be written now, or there was none for a while.
+    pub(super) async fn room_for(&self, bytes: usize) -> Result<room::Taken, LogError> {
+        if let Some(room) = self.room.try_take(bytes) {
+            return Ok(room);
+        }
+        self.lock().refuse_unless_writable()?;
+        self.room.take(bytes).await
+    }
+
     pub(super) fn key(&self, scope: &str) -> Option<StoredKey> {
         self.lock().keys.get(scope).cloned()
     }
@@ -451,7 +467,6 @@ impl Ledger {
             }
         }
         state.queued_events = 0;
-        state.shed_blobs();
         state.heads.clear();
         state.down = Some(reason.to_owned());
         reason.clone_into(&mut state.lost_because);
