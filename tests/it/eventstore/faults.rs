@@ -452,6 +452,31 @@ async fn bodies_that_cannot_be_kept_fill_no_more_than_their_room() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_found_to_be_gone_is_not_looked_for_again_until_it_is_there() {
+    const BODIES: usize = 16;
+    let server = StandIn::start(1);
+    let log = on(&server);
+    for body in 0..BODIES as u8 {
+        log.put_blob(&[body]).await.unwrap();
+    }
+    log.settle().await.unwrap();
+    // What was just put would be spared.
+    let log = on(&server);
+    let ids = log.blobs("", BODIES + 1).unwrap();
+    assert_eq!(ids.len(), BODIES);
+    assert_eq!(log.drop_blobs(ids.clone()).await.unwrap(), BODIES);
+    assert_eq!(log.blobs("", BODIES + 1).unwrap(), []);
+    let asked = server.reads();
+    assert_eq!(log.blobs("", BODIES + 1).unwrap(), []);
+    let asked = server.reads() - asked;
+    // One for what came, and the last that came may be looked at again.
+    assert!(asked < BODIES / 2, "{asked} reads");
+    let again = log.put_blob(&[3]).await.unwrap();
+    log.settle().await.unwrap();
+    assert_eq!(log.blobs("", BODIES + 1).unwrap(), [again]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_walk_past_what_others_have_written_may_be_silent_for_long() {
     let server = StandIn::start(1);
     let log = on(&server);
