@@ -229,6 +229,12 @@ pub trait EventLog: Send + Sync + 'static {
         1
     }
 
+    /// Whether looking up a key may wait for a server, so that it is nothing for a thread that
+    /// serves others meanwhile.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Whether it was opened for reading alone: others write it.
     fn is_read_only(&self) -> bool;
 

@@ -215,6 +215,10 @@ impl EventLog for CutLog {
         self.inner.is_read_only()
     }
 
+    fn waits(&self) -> bool {
+        self.inner.waits()
+    }
+
     fn is_writable(&self) -> bool {
         !self.is_cut() && self.inner.is_writable()
     }

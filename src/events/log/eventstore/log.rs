@@ -89,6 +89,10 @@ impl EventLog for EventstoreLog {
         EVENT_BYTES
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn is_read_only(&self) -> bool {
         self.is_read_only
     }

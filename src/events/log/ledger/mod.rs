@@ -131,8 +131,7 @@ impl Ledger {
     ) -> Result<Appended, LogError> {
         // The costly part of the chain needs no lock: the revisions are known if all goes well.
         let digests = digests(stream, expected.next, &events)?;
-        // After a loss nobody's word is taken: what was refused then may be what was said here.
-        let load = || match expected.is_minted && *self.generation.borrow() == 0 {
+        let load = || match self.is_new(expected) {
             true => Ok(Tip::default()),
             false => load(),
         };
@@ -150,6 +149,29 @@ impl Ledger {
             self.work.notify_one();
         }
         Ok(Appended { position: Position(state.next_position - 1), head })
+    }
+
+    /// Whether a stream needs no look. After a loss nobody's word is taken: what was refused then may
+    /// be what was said here.
+    fn is_new(&self, expected: Head) -> bool {
+        expected.is_minted && *self.generation.borrow() == 0
+    }
+
+    /// How many evictions there were, where the end of a stream has to be read from the store; see
+    /// `learn_tip`.
+    pub(super) fn lacks_tip(&self, stream: &StreamId, expected: Head) -> Option<u64> {
+        let mut state = self.lock();
+        let is_known = self.is_new(expected) || state.heads.get(stream).is_some();
+        (!is_known).then_some(state.heads.evictions)
+    }
+
+    /// Takes in a tip that was read from the store, unless there were evictions since: one may have
+    /// been the stream's own, after an append.
+    pub(super) fn learn_tip(&self, stream: &StreamId, tip: Tip, evictions: u64) {
+        let mut state = self.lock();
+        if state.heads.evictions == evictions {
+            state.heads.insert(stream, tip);
+        }
     }
 
     /// Locks the state with the stream's tip in it.
@@ -195,6 +217,22 @@ impl Ledger {
         full.then(|| Position(state.next_position - QUEUE_EVENTS_MAX as u64 / 2))
     }
 
+    /// Notes that a blob is put, and says whether it has to be kept: not where it waits already, or
+    /// is on disk.
+    pub(super) fn takes_blob(&self, id: &BlobId) -> bool {
+        self.lock().takes_blob(id)
+    }
+
+    /// Room for a blob of so many bytes. Errors: `Unavailable` where there is none, and nothing can
+    /// be written now, or there was none for a while.
+    pub(super) async fn room_for(&self, bytes: usize) -> Result<room::Taken, LogError> {
+        if let Some(room) = self.room.try_take(bytes) {
+            return Ok(room);
+        }
+        self.lock().refuse_unless_writable()?;
+        self.room.take(bytes).await
+    }
+
     /// Keeps a blob for the writer, unless it waits already.
     pub(super) fn put_blob(&self, id: &BlobId, content: &[u8], room: room::Taken) {
         let mut state = self.lock();
@@ -213,22 +251,6 @@ impl Ledger {
     }
 
     /// A scope's key, where it was set or destroyed and that is not yet on disk.
-    /// Notes that a blob is put, and says whether it has to be kept: not where it waits already, or
-    /// is on disk.
-    pub(super) fn takes_blob(&self, id: &BlobId) -> bool {
-        self.lock().takes_blob(id)
-    }
-
-    /// Room for a blob of so many bytes. Errors: `Unavailable` where there is none, and nothing can
-    /// be written now, or there was none for a while.
-    pub(super) async fn room_for(&self, bytes: usize) -> Result<room::Taken, LogError> {
-        if let Some(room) = self.room.try_take(bytes) {
-            return Ok(room);
-        }
-        self.lock().refuse_unless_writable()?;
-        self.room.take(bytes).await
-    }
-
     pub(super) fn key(&self, scope: &str) -> Option<StoredKey> {
         self.lock().keys.get(scope).cloned()
     }
