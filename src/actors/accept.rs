@@ -15,6 +15,7 @@ use super::project::{LIMIT_EXCEEDED, ProjectCommand};
 use super::stack::{Create, Known, Revise, StackCommand};
 use super::turns::to_the_end;
 use super::{definition, exposure, source};
+use crate::events::log::BlobId;
 use crate::events::stack::Claim;
 use crate::events::{Meta, Position, StreamId};
 use crate::model::sizes::STACK_NAME;
@@ -127,7 +128,7 @@ impl Engine {
         self.take_name(who, &name, id).await?;
         let made = async {
             let trustor = services.credentials.ensure(services, who).await?;
-            let revise = self.revise(trustor, id, new.source, new.known, new.settings)?;
+            let revise = self.revise(trustor, id, new.source, new.known, new.settings).await?;
             let create = Create {
                 id,
                 name: new.name,
@@ -172,7 +173,7 @@ impl Engine {
             kept.tags.clear();
         }
         let settings = ask.settings.over(kept);
-        let revise = self.revise(trustor, stack, source, known, settings)?;
+        let revise = self.revise(trustor, stack, source, known, settings).await?;
         let claim = self.claim(who, stack, claimed).await?;
         let revise = Revise { options: ask.options, back_to: ask.back_to, claim, ..revise };
         let command = || StackCommand::Update(Box::new(revise.clone()));
@@ -295,7 +296,8 @@ impl Engine {
         checked
     }
 
-    pub(super) fn revise(
+    /// A definition that was read and checked, written down for its stack, with its source kept.
+    pub(super) async fn revise(
         &self,
         trustor: Trustor,
         id: StackId,
@@ -303,10 +305,21 @@ impl Engine {
         known: Arc<Known>,
         settings: StackSettings,
     ) -> Result<Revise, Refusal> {
-        let scope = StreamId::stack(id);
-        let sealing = self.services.sealing(scope.as_str());
-        let put = |blob: &[u8]| self.services.log.put_blob(blob);
-        source::revise(&sealing, put, (source, known), settings, trustor)
+        let mut blob = Vec::new();
+        let put = |kept| {
+            blob = kept;
+            BlobId::of(&blob)
+        };
+        let revise = {
+            let scope = StreamId::stack(id);
+            let sealing = self.services.sealing(scope.as_str());
+            source::revise(&sealing, put, (source, known), settings, trustor)?
+        };
+        self.services.log.put_blob(&blob).await.map_err(|error| {
+            warn!(stack.id = %id, %error, "a template is not kept");
+            Refusal::unavailable("The event log cannot be written at present.")
+        })?;
+        Ok(revise)
     }
 
     /// Takes a name; one held by a stack that was deleted, or never came to be, is free.

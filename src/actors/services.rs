@@ -26,7 +26,7 @@ use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::events::seal::Seals;
 use crate::events::vault::Vault;
-use crate::events::{Position, StreamId, StreamRevision};
+use crate::events::{Position, ResourceEvent, StreamId, StreamRevision};
 use crate::model::{
     AllowedTarget, Caller, DeferredAuth, OnRecord, ProjectId, Refusal, ResourceId, StackId,
     StackName,
@@ -191,6 +191,7 @@ impl Services {
         let slice = self.log.read(&StreamId::resource(id), StreamRevision(0)).await;
         let slice = slice.map_err(unavailable)?;
         let mut seals = Seals::of(self.vault.clone(), StreamId::resource(id));
+        seals.warm::<ResourceEvent>(&slice.events).await.map_err(unavailable)?;
         fold(Resource::new(id), &slice.events, &mut seals).map_err(unavailable)
     }
 }

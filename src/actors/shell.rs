@@ -359,22 +359,14 @@ impl<A: Inhabit> Shell<A> {
         if events.is_empty() {
             return self.go_on(effects, then, refusal, meta, ctx);
         }
+        if let Some(scope) = self.seals.waits_for(&events) {
+            let decision = Decision { events, effects, then, refusal };
+            return self.carry_out_with_key(scope, decision, now, meta);
+        }
         let head = self.head.unwrap_or_default();
         let encoded = match self.seals.seal_all(&events, head, now, &meta) {
             Ok(encoded) => encoded,
-            // Others' keys are gone for good: this one was out of reach.
-            Err(SealError::Vault(VaultError::Log(error)))
-                if !matches!(error, LogError::KeyDestroyed(_)) =>
-            {
-                error!(stream = %self.stream, %error, "a key cannot be had");
-                // Of this stream nothing is damaged.
-                let away = LogError::Unavailable(error.to_string());
-                return Box::pin(actix::fut::ready(Err(self.lost(&away, ctx))));
-            }
-            Err(error) => {
-                error!(stream = %self.stream, %error, "an event cannot be kept");
-                return Box::pin(actix::fut::ready(Err(Refusal::unavailable("internal error"))));
-            }
+            Err(error) => return Box::pin(actix::fut::ready(Err(self.not_sealed(error, ctx)))),
         };
         let (log, stream) = (self.services.log().clone(), self.stream.clone());
         let append = async move { log.append(&stream, head, encoded).await };
@@ -393,6 +385,50 @@ impl<A: Inhabit> Shell<A> {
             }
             Err(error) => Box::pin(actix::fut::ready(Err(shell.lost(&error, ctx)))),
         }))
+    }
+
+    /// Carries a decision out once the key is at hand that seals its events; meanwhile the thread
+    /// has others to serve.
+    fn carry_out_with_key(
+        &mut self,
+        scope: StreamId,
+        decision: Decision<A>,
+        now: DateTime<Utc>,
+        meta: Arc<Meta>,
+    ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
+        let (vault, head) = (self.services.vault().clone(), self.head);
+        let ready = async move { vault.make_ready(scope.as_str()).await };
+        Box::pin(ready.into_actor(self).then(move |ready, shell, ctx| {
+            let refusal = match ready {
+                Ok(()) if shell.head == head => return shell.carry_out(decision, now, meta, ctx),
+                // What was decided is of a state that is none any more, as in a conflict.
+                Ok(()) => {
+                    let moved = LogError::Unavailable("the stream has gone on".to_owned());
+                    shell.lost(&moved, ctx)
+                }
+                Err(error) => shell.not_sealed(error.into(), ctx),
+            };
+            Box::pin(actix::fut::ready(Err(refusal)))
+        }))
+    }
+
+    /// What was decided cannot be sealed, and is not on record.
+    fn not_sealed(&mut self, error: SealError, ctx: &mut Context<Self>) -> Refusal {
+        match error {
+            // Others' keys are gone for good: this one was out of reach.
+            SealError::Vault(VaultError::Log(error))
+                if !matches!(error, LogError::KeyDestroyed(_)) =>
+            {
+                error!(stream = %self.stream, %error, "a key cannot be had");
+                // Of this stream nothing is damaged.
+                let away = LogError::Unavailable(error.to_string());
+                self.lost(&away, ctx)
+            }
+            error => {
+                error!(stream = %self.stream, %error, "an event cannot be kept");
+                Refusal::unavailable("internal error")
+            }
+        }
     }
 
     /// What was decided is not on record: the actor is read back.
@@ -455,6 +491,7 @@ impl<A: Inhabit> Actor for Shell<A> {
         let load = async move {
             let slice = services.log().read(&stream, StreamRevision(0)).await?;
             let mut seals = Seals::of(services.vault().clone(), stream);
+            seals.warm::<A::Event>(&slice.events).await?;
             let (machine, head) = (fold(blank, &slice.events, &mut seals)?, slice.head);
             let last = slice.events.last().cloned();
             let changed =

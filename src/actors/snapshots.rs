@@ -89,7 +89,7 @@ impl Engine {
         let known = self.prepare(who, &mut source, summary.place()).await?;
         let trustor = self.ensure(who, &summary).await?;
         let settings = summary.revision.settings.clone();
-        let revise = self.revise(trustor, stack, source, Arc::new(known), settings)?;
+        let revise = self.revise(trustor, stack, source, Arc::new(known), settings).await?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;
         Ok(Accepted { stack, name: summary.head.name, position: receipt.position })

@@ -86,7 +86,7 @@ pub(super) fn encode(
 /// A definition that was read and checked, written down for its stack; `put` keeps its source.
 pub(super) fn revise(
     sealing: &Sealing<'_>,
-    put: impl FnOnce(&[u8]) -> BlobId,
+    put: impl FnOnce(Vec<u8>) -> BlobId,
     (source, known): (StackSource, Arc<Known>),
     settings: StackSettings,
     trustor: Trustor,
@@ -96,8 +96,8 @@ pub(super) fn revise(
     SOURCE.check(blob.len())?;
     PARAMETERS.check_json(&parameters)?;
     Ok(Revise {
-        source: put(&blob),
         source_bytes: blob.len() as u64,
+        source: put(blob),
         known,
         parameters,
         settings,

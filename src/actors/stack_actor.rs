@@ -31,7 +31,7 @@ use super::stack::{
 use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
-use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
+use crate::events::{Position, RecordedEvent, ResourceEvent, StreamId, StreamRevision};
 use crate::model::{Refusal, ResourceId, ResourceName};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::{Failure, ObservedSignals, stack_user};
@@ -291,6 +291,7 @@ async fn read_resource(services: &Arc<Services>, row: &Row) -> Result<(Resource,
     let slice = services.log.read(&StreamId::resource(row.id), StreamRevision(0)).await?;
     // What has not begun knows its name from the stack alone.
     let mut seals = Seals::of(services.vault.clone(), StreamId::resource(row.id));
+    seals.warm::<ResourceEvent>(&slice.events).await?;
     let blank = Resource::named(row.id, row.name.clone());
     Ok((fold(blank, &slice.events, &mut seals)?, slice.head))
 }

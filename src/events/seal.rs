@@ -56,6 +56,16 @@ impl Seals {
         placed.map(|(event, revision)| self.seal(event, revision, at, Arc::clone(meta))).collect()
     }
 
+    /// The scope whose key has to be looked up or made, by `make_ready`, so that `seal_all` does not
+    /// wait for the log's server.
+    pub fn waits_for<E: Event>(&self, events: &[E]) -> Option<StreamId> {
+        let said = events.iter().rev().find_map(Event::scope);
+        let scope = said.or_else(|| self.scope.clone())?;
+        let needs_key = |event: &E| event.encode().is_ok_and(|body| needs_seal(&body));
+        let waits = self.vault.waits_for(scope.as_str()) && events.iter().any(needs_key);
+        waits.then_some(scope)
+    }
+
     fn seal<E: Event>(
         &mut self,
         event: &E,
@@ -65,9 +75,7 @@ impl Seals {
     ) -> Result<NewEvent, SealError> {
         self.learn(event);
         let mut kept = NewEvent::of(event, at, meta)?;
-        // As the JSON of the mark has it.
-        let is_marked = kept.body.contains(&MARK.replace('\0', "\\u0000"));
-        if is_marked || may_be_sealed(&kept.body) {
+        if needs_seal(&kept.body) {
             let body = serde_json::from_str(&kept.body)?;
             let body = match &self.scope {
                 Some(scope) => self.vault.seal(scope.as_str(), &self.place(revision), body)?,
@@ -76,6 +84,24 @@ impl Seals {
             kept.body = body.to_string();
         }
         Ok(kept)
+    }
+
+    /// Has the key at hand by which a stream's events are opened, so that `open` does not wait for the
+    /// log's server. Errors: the key cannot be looked up now.
+    pub async fn warm<E: Event>(&mut self, events: &[Arc<RecordedEvent>]) -> Result<(), LogError> {
+        if !events.iter().any(|event| may_be_sealed(&event.body)) {
+            return Ok(());
+        }
+        // Most streams say in their first event whose key it is.
+        if let Some(Ok(first)) = events.first().map(|first| first.decode::<E>()) {
+            self.learn(&first);
+        }
+        let Some(scope) = &self.scope else { return Ok(()) };
+        match self.vault.warm(scope.as_str()).await {
+            Err(VaultError::Log(error)) => Err(error),
+            // Whoever opens is told what is wrong with it.
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// The event as it was. What was sealed elsewhere makes the stream a damaged one; what nobody
@@ -106,6 +132,11 @@ impl Seals {
     fn place(&self, revision: StreamRevision) -> String {
         format!("{}/{}", self.stream, revision.0)
     }
+}
+
+fn needs_seal(body: &str) -> bool {
+    // As the JSON of the mark has it.
+    body.contains(&MARK.replace('\0', "\\u0000")) || may_be_sealed(body)
 }
 
 fn may_be_sealed(body: &str) -> bool {

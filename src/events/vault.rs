@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::key_bytes::{KEY_BYTES, KeyBytes};
 use super::leaf::{AT, ESCAPED, Leaf, SEALED, VERSION, looks_sealed, replaced};
-use super::log::{EventLog, LogError, Reseal};
+use super::log::{EventLog, LogError, Reseal, aside, looked_aside};
 pub use super::master_key::MasterKey;
 use super::master_key::{DIGEST_BYTES, DigestKey, KeyId, KeyRing, MasterKeyError, sealed_under};
 use crate::clock::Clock;
@@ -253,6 +253,38 @@ impl Vault {
     pub fn is_secret(value: &Value) -> bool {
         let sealed = |map| matches!(Leaf::of(map), Some(Leaf::Sealed { .. }));
         taint::marked(value).is_some() || value.as_object().is_some_and(sealed)
+    }
+
+    /// Has the key of a scope at hand where looking it up may wait for the log's server: what it
+    /// sealed is opened without a wait then. Needs a runtime, none of whose threads waits. Errors:
+    /// the key cannot be looked up; that there is none is no error.
+    pub async fn warm(&self, scope: &str) -> Result<(), VaultError> {
+        if !self.waits_for(scope) {
+            return Ok(());
+        }
+        let wanted = scope.to_owned();
+        match looked_aside(&self.log, move |log| log.find_key(&wanted)).await {
+            Ok(Some(sealed)) => self.keep(scope, &sealed).map(drop),
+            Ok(None) | Err(LogError::KeyDestroyed(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the key of a scope is not at hand, and looking it up may wait for the log's server.
+    pub fn waits_for(&self, scope: &str) -> bool {
+        self.log.waits() && !self.keys().contains_key(scope)
+    }
+
+    /// Has the key of a scope at hand as `warm` does, and makes it where there is none, for whoever
+    /// is about to seal something. Errors: the key was destroyed, cannot be looked up or be kept.
+    pub async fn make_ready(self: &Arc<Self>, scope: &str) -> Result<(), VaultError> {
+        if !self.waits_for(scope) {
+            return Ok(());
+        }
+        let (vault, scope) = (Arc::clone(self), scope.to_owned());
+        let made = aside(async move { vault.cipher_or_fresh(&scope).map(drop) }).await;
+        let stopped = || LogError::Unavailable("its reader stopped".to_owned());
+        made.unwrap_or_else(|| Err(stopped().into()))
     }
 
     /// Destroys the scope's key: nothing that it sealed can be opened any more.

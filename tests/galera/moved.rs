@@ -26,9 +26,9 @@ async fn a_log_moves_to_a_database_and_back_and_is_the_same() {
     for count in 0..2_100 {
         gone = append(&log, &stream("gone"), gone, number(count)).await.head;
     }
-    log.put_blob(&vec![7; 1_200_000]);
+    log.put_blob(&vec![7; 1_200_000]).await.unwrap();
     for count in 0..40 {
-        log.put_blob(&[count]);
+        log.put_blob(&[count]).await.unwrap();
     }
     log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
     log.key("stack-b", &|| vec![4]).unwrap();
@@ -81,7 +81,7 @@ async fn a_log_moves_between_a_database_and_a_server_of_events() {
         head = append(&log, &stream("a"), head, number(count)).await.head;
     }
     append(&log, &stream("gone"), Head::default(), number(0)).await;
-    log.put_blob(&vec![7; 1_200_000]);
+    log.put_blob(&vec![7; 1_200_000]).await.unwrap();
     log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
     log.key("stack-b", &|| vec![4]).unwrap();
     log.destroy_key("stack-b").await.unwrap();

@@ -41,7 +41,7 @@ pub(super) async fn a_log_with_one_stack(folder: &Path) -> StackId {
             revision: StackRevision(1),
             action: Action::Create,
             origin: StackRevision(1),
-            source: Some(log.put_blob(b"{}")),
+            source: Some(log.put_blob(b"{}").await.unwrap()),
             source_bytes: 2,
             parameters: Default::default(),
             shown_parameters: Default::default(),

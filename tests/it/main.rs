@@ -35,6 +35,7 @@ mod log_contract;
 mod parameter_cases;
 mod plugins;
 mod proof;
+mod recorded_bodies;
 mod recorded_calls;
 mod recorded_cuts;
 mod resolve_answers;

@@ -15,7 +15,7 @@ use crate::clock::Moment;
 use crate::events::alarm::{AlarmMade, AlarmSignal, AlarmState};
 use crate::events::log::{EventLog, Head, LogError};
 use crate::events::seal::Seals;
-use crate::events::{Meta, Position, StreamId, StreamRevision};
+use crate::events::{AlarmEvent, Meta, Position, StreamId, StreamRevision};
 use crate::model::{AlarmId, ProjectId, Refusal, StackId};
 
 /// How many alarms a project may have.
@@ -242,6 +242,7 @@ impl Woken {
         let stream = StreamId::alarm(id);
         let slice = ground.log().read(&stream, StreamRevision(0)).await?;
         let mut seals = Seals::of(ground.vault().clone(), stream);
+        seals.warm::<AlarmEvent>(&slice.events).await?;
         let machine = fold(Alarm::named(id), &slice.events, &mut seals)?;
         let position = slice.events.last().map(|event| event.position).unwrap_or_default();
         // What was due while nobody looked is passed over, as in Heat.

@@ -80,7 +80,7 @@ fn parameters(nesting: &Nesting, nested: &dyn Nested, wanted: &ChildWanted) -> J
 /// A definition that was checked, written down for the child; `put` keeps its source.
 pub fn revise(
     sealing: &Sealing<'_>,
-    put: impl FnOnce(&[u8]) -> BlobId,
+    put: impl FnOnce(Vec<u8>) -> BlobId,
     known: Known,
     timeout_mins: Option<u32>,
     trustor: &Trustor,
@@ -154,7 +154,7 @@ mod tests {
         let definition =
             story.beat().wanted(story.sight().around(Default::default()), &story.moment()).unwrap();
         let known = Arc::into_inner(crate::actors::stack::story::revise_to(definition).known);
-        let put = |_: &[u8]| BlobId("b".to_owned());
+        let put = |_| BlobId("b".to_owned());
         let trustor = Trustor::of("alice", Vec::new());
         let revise = revise(&sealing, put, known.unwrap(), Some(5), &trustor).unwrap();
         assert!(revise.settings.disable_rollback);

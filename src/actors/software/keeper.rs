@@ -192,6 +192,7 @@ impl SoftwareKeeper {
     ) -> Result<(A, StreamSlice, Seals), Refusal> {
         let slice = self.services.log.read(stream, StreamRevision(0)).await.map_err(unavailable)?;
         let mut seals = Seals::of(self.services.vault.clone(), stream.clone());
+        seals.warm::<A::Event>(&slice.events).await.map_err(unavailable)?;
         let machine = fold(blank, &slice.events, &mut seals).map_err(unavailable)?;
         Ok((machine, slice, seals))
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use sha2::{Digest, Sha256};
-use tokio::sync::{oneshot, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::spawn_blocking;
 
 use super::ledger::{Ledger, StoredKey};
 use super::store::Store;
@@ -21,6 +22,10 @@ use crate::metrics::{Measured, Page};
 /// How often it is looked for what others have written.
 pub(super) const FOLLOWED_EVERY: Duration = Duration::from_millis(100);
 
+/// How many look something up at the same time, each on a thread of its own, in a store that may wait
+/// for a server: more would wait for its readers.
+const LOOKS_MAX: usize = 16;
+
 /// A log that one process writes. `MemoryLog`, `SqliteLog` and `MariadbLog` are its kinds.
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 pub struct Embedded<S: Store> {
@@ -28,20 +33,29 @@ pub struct Embedded<S: Store> {
     pub(super) store: Arc<S>,
     /// Held while a key is looked up and made, so that a scope gets one key.
     keys: Mutex<()>,
+    looks: Semaphore,
     is_read_only: bool,
 }
 
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 impl<S: Store> Embedded<S> {
     pub(super) fn of(ledger: Arc<Ledger>, store: Arc<S>) -> Self {
-        Self { ledger, store, keys: Mutex::new(()), is_read_only: false }
+        Self {
+            ledger,
+            store,
+            keys: Mutex::new(()),
+            looks: Semaphore::new(LOOKS_MAX),
+            is_read_only: false,
+        }
     }
 
     /// A log that others write, as it stands now.
     pub(super) fn to_read(store: Arc<S>) -> Result<Self, LogError> {
         let ledger = Arc::new(Ledger::new(store.end()?));
         ledger.refuse("it was opened for reading alone");
-        Ok(Self { ledger, store, keys: Mutex::new(()), is_read_only: true })
+        let mut log = Self::of(ledger, store);
+        log.is_read_only = true;
+        Ok(log)
     }
 
     /// Follows what others write for as long as the log is open. Errors: no thread can be started.
@@ -58,6 +72,33 @@ impl<S: Store> Embedded<S> {
             }
         };
         std::thread::Builder::new().name("log-follower".to_owned()).spawn(follow).map(drop)
+    }
+
+    /// Looks something up in the store. Where that may wait for a server it is not done by a thread
+    /// of the runtime's, which others need.
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&S) -> Result<T, LogError> + Send + 'static,
+    ) -> Result<T, LogError> {
+        if !S::WAITS || Handle::try_current().is_err() {
+            return look(&self.store);
+        }
+        let stopped = || LogError::Unavailable("the log's reader stopped".to_owned());
+        let _turn = self.looks.acquire().await.map_err(|_| stopped())?;
+        let store = Arc::clone(&self.store);
+        spawn_blocking(move || look(&store)).await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Where a stream ends is known from here on, where looking that up may wait for a server.
+    async fn find_tip(&self, stream: &StreamId, expected: Head) -> Result<(), LogError> {
+        if S::WAITS
+            && let Some(evictions) = self.ledger.lacks_tip(stream, expected)
+        {
+            let wanted = stream.clone();
+            let tip = self.look(move |store| store.tip(&wanted)).await?;
+            self.ledger.learn_tip(stream, tip, evictions);
+        }
+        Ok(())
     }
 
     fn stored_key(&self, scope: &str) -> Result<StoredKey, LogError> {
@@ -112,6 +153,7 @@ impl<S: Store> EventLog for Embedded<S> {
         if let Some(position) = self.ledger.pressure() {
             self.durable(position).await?;
         }
+        self.find_tip(stream, expected).await?;
         let appended = self.ledger.admit(stream, expected, events, || self.store.tip(stream))?;
         self.store.queued(&self.ledger);
         Ok(appended)
@@ -121,7 +163,13 @@ impl<S: Store> EventLog for Embedded<S> {
         loop {
             let unwritten = self.ledger.unwritten(stream, from.0);
             let whole = unwritten.events.first().is_some_and(|event| event.revision == from);
-            let mut events = if whole { Vec::new() } else { self.store.stream(stream, from.0)? };
+            let mut events = match whole {
+                true => Vec::new(),
+                false => {
+                    let wanted = stream.clone();
+                    self.look(move |store| store.stream(&wanted, from.0)).await?
+                }
+            };
             if from.0 == 0 {
                 chain::check_stream(&events)?;
             }
@@ -132,7 +180,10 @@ impl<S: Store> EventLog for Embedded<S> {
                 // Nothing from there on: the stream may end before.
                 (None, Some(next)) => next,
                 (None, None) if from.0 == 0 => 0,
-                (None, None) => self.store.tip(stream)?.next,
+                (None, None) => {
+                    let wanted = stream.clone();
+                    self.look(move |store| store.tip(&wanted)).await?.next
+                }
             };
             let generation = *self.ledger.generation().borrow();
             // Otherwise some of it may have been lost while it was read.
@@ -158,7 +209,8 @@ impl<S: Store> EventLog for Embedded<S> {
         }
         let mut after = after;
         loop {
-            let scan = self.store.scan(after, filter, limit)?;
+            let filter = filter.clone();
+            let scan = self.look(move |store| store.scan(after, &filter, limit)).await?;
             // It may have stopped at a damaged place, with events behind it.
             if !scan.events.is_empty() || scan.to <= after {
                 return Ok(scan.events);
@@ -194,6 +246,10 @@ impl<S: Store> EventLog for Embedded<S> {
         self.ledger.is_taken_over()
     }
 
+    fn waits(&self) -> bool {
+        S::WAITS
+    }
+
     fn is_read_only(&self) -> bool {
         self.is_read_only
     }
@@ -208,20 +264,24 @@ impl<S: Store> EventLog for Embedded<S> {
         hear(heard).await
     }
 
-    fn put_blob(&self, content: &[u8]) -> BlobId {
-        let id = blob_id(content);
-        self.ledger.put_blob(&id, content);
-        self.store.queued(&self.ledger);
-        id
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError> {
+        let id = BlobId::of(content);
+        if self.ledger.takes_blob(&id) {
+            let room = self.ledger.room_for(content.len()).await?;
+            self.ledger.put_blob(&id, content, room);
+            self.store.queued(&self.ledger);
+        }
+        Ok(id)
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
         if let Some(content) = self.ledger.blob(id) {
             return Ok(Some(content));
         }
-        let content = self.store.blob(id)?;
+        let wanted = id.clone();
+        let content = self.look(move |store| store.blob(&wanted)).await?;
         match &content {
-            Some(content) if blob_id(content) != *id => {
+            Some(content) if BlobId::of(content) != *id => {
                 Err(LogError::Damaged(format!("blob {id:?} is not what was kept under its id")))
             }
             _ => Ok(content),
@@ -302,15 +362,133 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 }
 
-/// The id that a content has.
-fn blob_id(content: &[u8]) -> BlobId {
-    BlobId(chain::hex(&Sha256::digest(content)))
-}
-
 async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
     match heard.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(reason)) => Err(LogError::Unavailable(reason)),
         Err(_) => Err(LogError::Unavailable("the log was closed".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use futures::FutureExt;
+
+    use super::super::MemoryLog;
+    use super::super::heads::Tip;
+    use super::super::room::BODIES_WAITING_MAX_BYTES;
+    use super::super::store::Scan;
+    use super::*;
+    use crate::model::StackId;
+
+    const ALL: usize = BODIES_WAITING_MAX_BYTES as usize;
+    /// How long a thread waits in vain.
+    const IN_VAIN: Duration = Duration::from_secs(20);
+
+    /// A store whose server answers once that is told.
+    struct Silent(Mutex<Receiver<()>>);
+
+    impl Silent {
+        fn answered<T>(&self, answer: T) -> Result<T, LogError> {
+            let told = self.0.lock().unwrap().recv_timeout(IN_VAIN);
+            told.map_err(|error| LogError::Unavailable(error.to_string()))?;
+            Ok(answer)
+        }
+    }
+
+    impl Store for Silent {
+        const WAITS: bool = true;
+
+        fn tip(&self, _stream: &StreamId) -> Result<Tip, LogError> {
+            self.answered(Tip::default())
+        }
+
+        fn end(&self) -> Result<Position, LogError> {
+            Ok(Position(0))
+        }
+
+        fn stream(&self, _: &StreamId, _: u64) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+            self.answered(Vec::new())
+        }
+
+        fn scan(&self, after: Position, _: &Filter, _: usize) -> Result<Scan, LogError> {
+            self.answered(Scan { events: Vec::new(), to: after })
+        }
+
+        fn blob(&self, _id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
+            self.answered(None)
+        }
+
+        fn key(&self, _scope: &str) -> Result<StoredKey, LogError> {
+            self.answered(StoredKey::Absent)
+        }
+
+        fn keys(&self, _: &str, _: usize) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+            Ok(Vec::new())
+        }
+
+        fn streams(&self, _: &str, _: &str, _: usize) -> Result<Vec<StreamId>, LogError> {
+            Ok(Vec::new())
+        }
+
+        fn blobs(&self, _: &str, _: usize) -> Result<Vec<BlobId>, LogError> {
+            Ok(Vec::new())
+        }
+
+        fn finish(&self, _ledger: &Ledger) {}
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_silent_does_not_hold_up_the_thread_that_asks() {
+        let (answer, answers) = channel();
+        let silent = Silent(Mutex::new(answers));
+        let log = Embedded::of(Arc::new(Ledger::new(Position(0))), Arc::new(silent));
+        let stream = StreamId::stack(StackId::default());
+        // Of one thread: what tells the server to answer comes after what asks it.
+        let others = || async { answer.send(()).unwrap() };
+        let (read, ()) = tokio::join!(log.read(&stream, StreamRevision(0)), others());
+        assert_eq!(read.unwrap().events, []);
+        let filter = Filter::default();
+        let (page, ()) = tokio::join!(log.read_all(Position(0), &filter, 9), others());
+        assert_eq!(page.unwrap(), []);
+        let unknown = BlobId("00".to_owned());
+        let (blob, ()) = tokio::join!(log.blob(&unknown), others());
+        assert_eq!(blob.unwrap(), None);
+        let appended = log.append(&stream, Head::default(), Vec::new());
+        let (appended, ()) = tokio::join!(appended, others());
+        assert_eq!(appended.unwrap().position, Position(0));
+        // From here on it is known where the stream ends.
+        assert!(log.append(&stream, Head::default(), Vec::new()).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_that_wait_for_a_slow_writer_hold_up_whoever_puts_more() {
+        let log = MemoryLog::new();
+        log.hold();
+        let large = vec![7; ALL];
+        let first = log.put_blob(&large).await.unwrap();
+        assert_eq!(log.put_blob(&large).await.unwrap(), first, "it waits already");
+        let refused = log.put_blob(b"one more").await;
+        assert!(matches!(refused, Err(LogError::Unavailable(_))), "{refused:?}");
+        let mut next = pin!(log.put_blob(b"one more"));
+        assert!(next.as_mut().now_or_never().is_none());
+        log.release();
+        let next = next.await.unwrap();
+        assert_eq!(log.blob(&next).await.unwrap().as_deref(), Some(&b"one more"[..]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_log_that_cannot_be_written_refuses_bodies_at_once_when_enough_wait() {
+        let log = MemoryLog::new();
+        log.hold();
+        log.put_blob(&vec![7; ALL - 1]).await.unwrap();
+        log.ledger.refuse("the disk is full");
+        // What there is room for is kept, for the next try.
+        log.put_blob(b"1").await.unwrap();
+        let refused = log.put_blob(b"2").now_or_never();
+        assert!(matches!(refused, Some(Err(LogError::Unavailable(why))) if why.contains("full")));
     }
 }

@@ -16,6 +16,7 @@ mod ledger;
 mod mariadb;
 mod memory;
 mod proof;
+mod room;
 mod rows;
 mod sqlite;
 mod store;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
@@ -78,6 +80,13 @@ fn choose_cryptography() {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BlobId(pub String);
+
+impl BlobId {
+    /// The id that a content has.
+    pub fn of(content: &[u8]) -> Self {
+        Self(chain::hex(&Sha256::digest(content)))
+    }
+}
 
 impl fmt::Debug for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,6 +229,12 @@ pub trait EventLog: Send + Sync + 'static {
         1
     }
 
+    /// Whether looking up a key may wait for a server, so that it is nothing for a thread that
+    /// serves others meanwhile.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Whether it was opened for reading alone: others write it.
     fn is_read_only(&self) -> bool;
 
@@ -231,8 +246,10 @@ pub trait EventLog: Send + Sync + 'static {
     /// Refuses further appends to the stream; its events stay until they are purged.
     async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError>;
 
-    /// Keeps a body by its content; durable no later than any event appended afterwards.
-    fn put_blob(&self, content: &[u8]) -> BlobId;
+    /// Keeps a body by its content; durable no later than any event appended after this returned.
+    /// Waits while 64 MiB of bodies are not kept yet. Errors: `Unavailable` where there are as many
+    /// after a while, or nothing can be written; then the body is not kept.
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError>;
 
     /// A body by its id; `None` where there is none.
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError>;

@@ -16,6 +16,9 @@ pub(super) struct Scan {
 
 /// What keeps the durable part of an embedded log. All methods may block for a disk's time.
 pub(super) trait Store: Send + Sync + 'static {
+    /// Whether they may wait for a server instead, for as long as that is silent.
+    const WAITS: bool = false;
+
     /// The end of a stream.
     fn tip(&self, stream: &StreamId) -> Result<Tip, LogError>;
 

@@ -109,7 +109,7 @@ impl Story {
             revision: StackRevision(revision),
             action: if revision == 1 { Action::Create } else { Action::Update },
             origin: StackRevision(revision),
-            source: Some(self.log.put_blob(template.to_string().as_bytes())),
+            source: Some(self.log.put_blob(template.to_string().as_bytes()).await.unwrap()),
             source_bytes: 2,
             parameters: map(
                 json!({ "key": "k", "password": { "sealed": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" } }),

@@ -109,7 +109,7 @@ async fn large_log(data: &Path) {
     };
     let log = SqliteLog::open_signed(&data.join("log.db"), signing).unwrap();
     for number in 0..LARGE_LOG_BYTES >> 20 {
-        log.put_blob(&vec![number as u8; 1 << 20]);
+        log.put_blob(&vec![number as u8; 1 << 20]).await.unwrap();
     }
     let event = NewEvent {
         event_type: "Filled",

@@ -76,9 +76,9 @@ async fn written(path: &Path, events: u64) -> Head {
     let large = append(&log, &stream("b"), Head::default(), event("7".repeat(700_000))).await;
     append(&log, &stream("b"), large.head, number(1)).await;
     append(&log, &stream("closed"), Head::default(), number(1)).await;
-    log.put_blob(&vec![7; 1_200_000]);
-    log.put_blob(b"kept");
-    log.put_blob(b"");
+    log.put_blob(&vec![7; 1_200_000]).await.unwrap();
+    log.put_blob(b"kept").await.unwrap();
+    log.put_blob(b"").await.unwrap();
     log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
     log.key("stack-b", &|| vec![4]).unwrap();
     log.key("stack-c", &|| vec![5]).unwrap();
@@ -98,7 +98,7 @@ async fn change(log: &SqliteLog, head: Head) -> BlobId {
     log.key("stack-d", &|| vec![7]).unwrap();
     let dropped = log.blobs("", 9).unwrap()[0].clone();
     assert_eq!(log.drop_blobs(vec![dropped.clone()]).await.unwrap(), 1);
-    log.put_blob(b"fresh");
+    log.put_blob(b"fresh").await.unwrap();
     append(log, &stream("a"), head, number(30)).await;
     let last = append(log, &stream("c"), Head::default(), number(1)).await.position;
     log.durable(last).await.unwrap();
@@ -237,7 +237,7 @@ async fn a_copy_is_brought_up_to_date_with_what_came_and_what_went() {
     there.purge(vec![stream("c")]).await.unwrap();
     there.destroy_key("stack-d").await.unwrap();
     there.tombstone(&stream("a")).await.unwrap();
-    there.put_blob(b"fresher");
+    there.put_blob(b"fresher").await.unwrap();
     append(&there, &stream("d"), Head::default(), number(1)).await;
     assert_eq!(places.copied_back("back.db"), Ok(33));
     are_equal(&there, &SqliteLog::open_read_only(&places.path("back.db")).unwrap()).await;

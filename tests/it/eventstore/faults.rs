@@ -1,6 +1,7 @@
 //! The log on EventStoreDB while the server commits late, shows half an append, falls silent, steps
 //! down, dies and comes back: nothing acknowledged is lost, and nothing is there twice.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -396,7 +397,7 @@ async fn a_body_that_is_put_while_its_deletion_is_not_settled_is_there() {
     for (done, failed) in [(AT_ONCE, LATE), (LATE, AT_ONCE)] {
         let server = StandIn::start(1);
         let log = on(&server);
-        let id = log.put_blob(b"a body");
+        let id = log.put_blob(b"a body").await.unwrap();
         log.settle().await.unwrap();
         // What was just put would be spared.
         let log = on(&server);
@@ -406,7 +407,7 @@ async fn a_body_that_is_put_while_its_deletion_is_not_settled_is_there() {
             tokio::spawn(async move { log.drop_blobs(ids).await })
         };
         tokio::time::sleep(LATE / 2).await;
-        log.put_blob(b"a body");
+        log.put_blob(b"a body").await.unwrap();
         log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
         assert_eq!(soon("the deletion", dropping).await.unwrap().unwrap(), 1);
         tokio::time::sleep(LATE * 2).await;
@@ -419,7 +420,7 @@ async fn a_body_that_could_not_be_kept_is_kept_before_anything_refers_to_it() {
     let server = StandIn::start(1);
     let log = on(&server);
     server.allow(Some(0));
-    let id = log.put_blob(b"a body");
+    let id = log.put_blob(b"a body").await.unwrap();
     for _ in 0..2 {
         // It need not be under way any more.
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -430,6 +431,49 @@ async fn a_body_that_could_not_be_kept_is_kept_before_anything_refers_to_it() {
     server.allow(None);
     log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
     assert!(on(&server).blob(&id).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_cannot_be_kept_fill_no_more_than_their_room() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.allow(Some(0));
+    let large = log.put_blob(&vec![7; 64 << 20]).await.unwrap();
+    let mut next = pin!(log.put_blob(b"one more"));
+    assert!(next.as_mut().now_or_never().is_none(), "it waits for room");
+    assert!(log.blob(&large).await.unwrap().is_some(), "what waits is there");
+    // What is there or under way needs no room of its own.
+    assert_eq!(log.put_blob(&vec![7; 64 << 20]).await.unwrap(), large);
+    server.allow(None);
+    log.append(&stream(0), Head::default(), vec![event("it refers to it")]).await.unwrap();
+    let next = soon("the room", next).await.unwrap();
+    log.settle().await.unwrap();
+    assert_eq!(on(&server).blob(&next).await.unwrap().as_deref(), Some(&b"one more"[..]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_found_to_be_gone_is_not_looked_for_again_until_it_is_there() {
+    const BODIES: usize = 16;
+    let server = StandIn::start(1);
+    let log = on(&server);
+    for body in 0..BODIES as u8 {
+        log.put_blob(&[body]).await.unwrap();
+    }
+    log.settle().await.unwrap();
+    // What was just put would be spared.
+    let log = on(&server);
+    let ids = log.blobs("", BODIES + 1).unwrap();
+    assert_eq!(ids.len(), BODIES);
+    assert_eq!(log.drop_blobs(ids.clone()).await.unwrap(), BODIES);
+    assert_eq!(log.blobs("", BODIES + 1).unwrap(), []);
+    let asked = server.reads();
+    assert_eq!(log.blobs("", BODIES + 1).unwrap(), []);
+    let asked = server.reads() - asked;
+    // One for what came, and the last that came may be looked at again.
+    assert!(asked < BODIES / 2, "{asked} reads");
+    let again = log.put_blob(&[3]).await.unwrap();
+    log.settle().await.unwrap();
+    assert_eq!(log.blobs("", BODIES + 1).unwrap(), [again]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

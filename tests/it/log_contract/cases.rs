@@ -303,9 +303,9 @@ pub(crate) async fn a_tombstoned_stream_takes_no_more_events(mut backend: impl B
 pub(crate) async fn blobs_are_kept_by_content(mut backend: impl Backend) {
     let log = backend.log();
     let large: Vec<u8> = (0..1_300_000_u32).map(|count| (count % 251) as u8).collect();
-    let id = log.put_blob(&large);
-    assert_eq!(log.put_blob(&large), id);
-    let empty = log.put_blob(b"");
+    let id = log.put_blob(&large).await.unwrap();
+    assert_eq!(log.put_blob(&large).await.unwrap(), id);
+    let empty = log.put_blob(b"").await.unwrap();
     assert_eq!(empty.0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     assert_eq!(log.blob(&id).await.unwrap().as_deref(), Some(&*large));
     // Durable with any event appended afterwards.
@@ -316,7 +316,7 @@ pub(crate) async fn blobs_are_kept_by_content(mut backend: impl Backend) {
     let log = backend.log();
     assert_eq!(log.blob(&id).await.unwrap().as_deref(), Some(&*large));
     assert_eq!(log.blob(&empty).await.unwrap().as_deref(), Some(&b""[..]));
-    assert_eq!(log.put_blob(&large), id);
+    assert_eq!(log.put_blob(&large).await.unwrap(), id);
     let unknown = hearth::events::log::BlobId("00".to_owned());
     assert_eq!(log.blob(&unknown).await.unwrap(), None);
 }
@@ -387,7 +387,7 @@ pub(crate) async fn a_purged_stream_is_gone_and_takes_no_more_events(mut backend
 
 pub(crate) async fn bodies_are_dropped_unless_they_were_just_put(mut backend: impl Backend) {
     let log = backend.log();
-    let id = log.put_blob(b"a body");
+    let id = log.put_blob(b"a body").await.unwrap();
     let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
     log.durable(appended.position).await.unwrap();
     assert_eq!(log.blobs("", 9).unwrap(), std::slice::from_ref(&id));
@@ -399,7 +399,7 @@ pub(crate) async fn bodies_are_dropped_unless_they_were_just_put(mut backend: im
     assert_eq!(log.drop_blobs(vec![id.clone()]).await.unwrap(), 1);
     assert_eq!(log.blob(&id).await.unwrap(), None);
     // Put again, it is there again.
-    assert_eq!(log.put_blob(b"a body"), id);
+    assert_eq!(log.put_blob(b"a body").await.unwrap(), id);
     let again = append(&*log, &stream("a"), appended.head, number(2)).await;
     log.durable(again.position).await.unwrap();
     assert!(log.blob(&id).await.unwrap().is_some());

@@ -33,8 +33,8 @@ async fn written(path: &Path, events: u64) -> Head {
     }
     append(&log, &stream("gone"), Head::default(), number(0)).await;
     let last = append(&log, &stream("gone-last"), Head::default(), number(0)).await;
-    log.put_blob(b"kept");
-    log.put_blob(b"dropped");
+    log.put_blob(b"kept").await.unwrap();
+    log.put_blob(b"dropped").await.unwrap();
     log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
     log.key("stack-b", &|| vec![4]).unwrap();
     log.durable(last.position).await.unwrap();
@@ -53,7 +53,7 @@ async fn a_copy_is_brought_up_to_date_with_what_came_and_what_went() {
     log.purge(vec![stream("gone"), stream("gone-last")]).await.unwrap();
     // The log is written meanwhile.
     assert_eq!(places.copied("log.db", "copy.db"), Ok(500));
-    log.put_blob(b"fresh");
+    log.put_blob(b"fresh").await.unwrap();
     log.destroy_key("stack-b").await.unwrap();
     log.key("stack-c", &|| vec![5]).unwrap();
     log.tombstone(&stream("closed")).await.unwrap();

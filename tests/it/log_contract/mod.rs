@@ -21,7 +21,7 @@ contract! { losing (Memory, memory_loses), (Sqlite, sqlite_loses) }
 #[tokio::test]
 async fn a_cut_log_is_what_a_crash_leaves() {
     let log = MemoryLog::new();
-    let blob = log.put_blob(b"template");
+    let blob = log.put_blob(b"template").await.unwrap();
     let first = append(&log, &stream("a"), Head::default(), number(1)).await;
     append(&log, &stream("b"), Head::default(), number(2)).await;
     append(&log, &stream("a"), first.head, number(3)).await;

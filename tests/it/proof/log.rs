@@ -102,7 +102,7 @@ impl Disk {
         let stream = StreamId::stack(id);
         let secret =
             self.vault(log).seal(stream.as_str(), "a place", taint(json!("hunter2"))).unwrap();
-        let source = log.put_blob(template.as_bytes());
+        let source = log.put_blob(template.as_bytes()).await.unwrap();
         let resource = self.clock.fresh_id();
         let node = json!({"name": "net", "id": resource, "type": "OS::Neutron::Net"});
         let (create, own) = (

@@ -100,7 +100,7 @@ async fn a_template_that_is_just_being_given_again_is_not_dropped() {
     let id = disk.stack(&log, "x").await;
     disk.delete(&*log, id).await;
     // Given, and not yet referred to by any event.
-    let again = log.put_blob(b"x");
+    let again = log.put_blob(b"x").await.unwrap();
     assert_eq!(purge(&disk, &log, &everything()).await.unwrap().blobs, 0);
     assert!(log.blob(&again).await.unwrap().is_some());
 }
@@ -114,7 +114,7 @@ async fn a_template_that_a_stack_takes_up_while_another_is_purged_stays() {
     ids.sort_unstable_by_key(|id| StreamId::stack(*id));
     let [living, gone] = ids;
     disk.delete(&*written, gone).await;
-    let again = written.put_blob(b"a template of old");
+    let again = written.put_blob(b"a template of old").await.unwrap();
     // What was just put would be spared.
     let log = Arc::new(written.cut_after(written.durable_position()));
     log.hold();

@@ -101,7 +101,7 @@ async fn forged_anew(disk: &Disk, key: Option<SigningKey>) {
         last = new.append(&event.stream, head, vec![one]).await.unwrap().position;
     }
     for id in &disk.blobs {
-        new.put_blob(&old.blob(id).await.unwrap().unwrap());
+        new.put_blob(&old.blob(id).await.unwrap().unwrap()).await.unwrap();
     }
     for (scope, sealed) in old.keys("", 100).unwrap() {
         new.key(&scope, &|| sealed.clone()).unwrap();

@@ -141,7 +141,7 @@ impl Tape {
                     *head = log.append(stream, *head, events.clone()).await.unwrap().head;
                     last = events.last().map(|event| event.at).max(last);
                 }
-                Line::Blob(text) => drop(log.put_blob(text.as_bytes())),
+                Line::Blob(text) => drop(log.put_blob(text.as_bytes()).await.unwrap()),
                 Line::Key(scope, key) => drop(log.key(scope, &|| key.clone()).unwrap()),
                 Line::Destroyed(scope) => log.destroy_key(scope).await.unwrap(),
                 Line::Cloud(_) | Line::Meta | Line::Phase(..) | Line::End(_) => {}

@@ -146,8 +146,8 @@ impl World {
         let known = definition::check(&nest.knowledge.registry, TreeBounds::LOOSE, definition)
             .map_err(refused)?;
         let kept = &mut self.kept;
-        let put = |blob: &[u8]| {
-            kept.push(blob.to_vec());
+        let put = |blob| {
+            kept.push(blob);
             BlobId(format!("kept-{}", kept.len() - 1))
         };
         let (registry, vault) = super::world::shared();

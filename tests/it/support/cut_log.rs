@@ -215,6 +215,10 @@ impl EventLog for CutLog {
         self.inner.is_read_only()
     }
 
+    fn waits(&self) -> bool {
+        self.inner.waits()
+    }
+
     fn is_writable(&self) -> bool {
         !self.is_cut() && self.inner.is_writable()
     }
@@ -227,8 +231,8 @@ impl EventLog for CutLog {
         self.inner.tombstone(stream).await
     }
 
-    fn put_blob(&self, content: &[u8]) -> BlobId {
-        self.inner.put_blob(content)
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError> {
+        self.inner.put_blob(content).await
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{RwLock, watch};
 
+use super::super::room::{self, Room};
 use super::super::{BlobId, LogError};
 use super::appends::{self, Settled};
 use super::node::{Deletion, Nodes};
@@ -38,6 +39,8 @@ pub(super) struct Blobs {
     state: Mutex<State>,
     /// A body is written when none is being deleted: what is about to go is not taken for kept.
     deleting: RwLock<()>,
+    /// Of the bodies on their way, and of those that could not be kept yet.
+    room: Room,
 }
 
 #[derive(Default)]
@@ -47,12 +50,24 @@ struct State {
     put: HashMap<BlobId, Instant>,
 }
 
-#[derive(Clone)]
 struct Pending {
     content: Arc<[u8]>,
+    room: room::Taken,
     /// Ends when it is settled; says why it could not be kept. Then it waits for the next append,
     /// which may refer to it.
     settled: watch::Receiver<Option<Result<(), String>>>,
+}
+
+impl State {
+    /// Remembers that a body is put just now; whether it is to be kept, for it is neither on its way
+    /// nor known to be on the server.
+    fn takes(&mut self, id: &BlobId) -> bool {
+        if self.put.len() >= KNOWN_MAX {
+            self.put.retain(|_, put| put.elapsed() < SPARED);
+        }
+        self.put.insert(id.clone(), Instant::now());
+        !self.pending.contains_key(id) && !self.known.contains(id)
+    }
 }
 
 impl Pending {
@@ -63,29 +78,38 @@ impl Pending {
 
 impl Blobs {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::default(), deleting: RwLock::default() }
+        Self { state: Mutex::default(), deleting: RwLock::default(), room: Room::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Begins to keep a body.
-    pub(super) fn put(
+    /// Begins to keep a body, once there is room for it. Errors: `Unavailable` where there was none
+    /// for a while.
+    pub(super) async fn put(
         self: &Arc<Self>,
         runtime: &Handle,
         nodes: &Arc<Nodes>,
         id: &BlobId,
         content: &[u8],
-    ) {
+    ) -> Result<(), LogError> {
+        if !self.lock().takes(id) {
+            return Ok(());
+        }
+        let room = match self.room.try_take(content.len()) {
+            Some(room) => room,
+            None => {
+                // What could not be kept, and nobody refers to any more, has room.
+                self.begin_again(runtime, nodes);
+                self.room.take(content.len()).await?
+            }
+        };
         let mut state = self.lock();
-        if state.put.len() >= KNOWN_MAX {
-            state.put.retain(|_, put| put.elapsed() < SPARED);
+        if state.takes(id) {
+            self.begin(runtime, nodes, &mut state, id, (content.into(), room));
         }
-        state.put.insert(id.clone(), Instant::now());
-        if !state.pending.contains_key(id) && !state.known.contains(id) {
-            self.begin(runtime, nodes, &mut state, id, content.into());
-        }
+        Ok(())
     }
 
     fn begin(
@@ -94,10 +118,10 @@ impl Blobs {
         nodes: &Arc<Nodes>,
         state: &mut State,
         id: &BlobId,
-        content: Arc<[u8]>,
+        (content, room): (Arc<[u8]>, room::Taken),
     ) {
         let (settle, settled) = watch::channel(None);
-        state.pending.insert(id.clone(), Pending { content: content.clone(), settled });
+        state.pending.insert(id.clone(), Pending { content: content.clone(), room, settled });
         let (blobs, nodes, id) = (self.clone(), nodes.clone(), id.clone());
         runtime.spawn(async move {
             let none_goes = blobs.deleting.read().await;
@@ -120,12 +144,11 @@ impl Blobs {
     fn begin_again(self: &Arc<Self>, runtime: &Handle, nodes: &Arc<Nodes>) {
         let mut state = self.lock();
         let failed = state.pending.iter().filter(|(_, pending)| pending.has_failed());
-        let failed: Vec<_> =
-            failed.map(|(id, pending)| (id.clone(), pending.content.clone())).collect();
-        for (id, content) in failed {
-            state.pending.remove(&id);
+        let failed: Vec<BlobId> = failed.map(|(id, _)| id.clone()).collect();
+        for id in failed {
+            let Some(Pending { content, room, .. }) = state.pending.remove(&id) else { continue };
             if state.put.get(&id).is_some_and(|put| put.elapsed() < SPARED) {
-                self.begin(runtime, nodes, &mut state, &id, content);
+                self.begin(runtime, nodes, &mut state, &id, (content, room));
             }
         }
     }
@@ -206,7 +229,7 @@ pub(super) async fn put_aside(
     revision: u64,
     body: &str,
 ) -> Result<BlobId, LogError> {
-    let id = super::blob_id(format!("{stream} {revision} {body}").as_bytes());
+    let id = BlobId::of(format!("{stream} {revision} {body}").as_bytes());
     write(nodes, ASIDE, &id, body.as_bytes()).await?;
     Ok(id)
 }

@@ -18,7 +18,7 @@ use super::claim::Claim;
 use super::node::Deletion;
 use super::reads::{self, All, Found, Stream, Wanted};
 use super::record::{self, CLOSED};
-use super::{EventstoreLog, Inner, blob_id, blobs, follow, keys, lock};
+use super::{EventstoreLog, Inner, blobs, follow, keys, lock};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::{Measured, Page};
 
@@ -89,6 +89,10 @@ impl EventLog for EventstoreLog {
         EVENT_BYTES
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn is_read_only(&self) -> bool {
         self.is_read_only
     }
@@ -102,12 +106,12 @@ impl EventLog for EventstoreLog {
         self.change(async move { log.close(&stream).await }).await
     }
 
-    fn put_blob(&self, content: &[u8]) -> BlobId {
-        let id = blob_id(content);
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError> {
+        let id = BlobId::of(content);
         if self.expect_open().is_ok() {
-            self.inner.blobs.put(&self.inner.runtime, &self.inner.nodes, &id, content);
+            self.inner.blobs.put(&self.inner.runtime, &self.inner.nodes, &id, content).await?;
         }
-        id
+        Ok(id)
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
@@ -117,7 +121,7 @@ impl EventLog for EventstoreLog {
         let (log, wanted) = (self.inner.clone(), id.clone());
         let content = self.work(async move { blobs::read(&log.nodes, &wanted).await }).await?;
         match &content {
-            Some(content) if blob_id(content) != *id => {
+            Some(content) if BlobId::of(content) != *id => {
                 Err(LogError::Damaged(format!("blob {id:?} is not what was kept under its id")))
             }
             _ => Ok(content),
@@ -146,20 +150,26 @@ impl EventLog for EventstoreLog {
         self.wait(async move {
             let mut found = Vec::new();
             loop {
-                let scopes = log.key_scopes.after(&log.nodes, "", &after, limit).await?;
+                let (scopes, seen) = log.key_scopes.after(&log.nodes, "", &after, limit).await?;
                 let Some(last) = scopes.last().cloned() else { return Ok(found) };
                 // Most may be destroyed, and each is asked for by itself.
                 let read = scopes.into_iter().map(|scope| async {
                     keys::find(&log.nodes, &scope).await.map(|key| (scope, key))
                 });
                 let mut read = stream::iter(read).buffered(KEYS_AT_ONCE);
-                while let Some(read) = read.next().await {
-                    if let (scope, StoredKey::Sealed(key)) = read? {
-                        found.push((scope, key));
+                let mut destroyed = Vec::new();
+                while found.len() < limit
+                    && let Some(read) = read.next().await
+                {
+                    match read? {
+                        (scope, StoredKey::Sealed(key)) => found.push((scope, key)),
+                        (scope, StoredKey::Destroyed) => destroyed.push(scope),
+                        (_, StoredKey::Absent) => {}
                     }
-                    if found.len() >= limit {
-                        return Ok(found);
-                    }
+                }
+                log.key_scopes.forget(destroyed, seen).await;
+                if found.len() >= limit {
+                    return Ok(found);
                 }
                 after = last;
             }
@@ -192,15 +202,19 @@ impl EventLog for EventstoreLog {
             log.learn_purges().await?;
             let mut found = Vec::new();
             loop {
-                let names = log.streams.after(&log.nodes, &begin, &after, limit).await?;
+                let (names, seen) = log.streams.after(&log.nodes, &begin, &after, limit).await?;
                 let Some(last) = names.last().cloned() else { return Ok(found) };
+                let mut purged = Vec::new();
                 for name in names {
-                    let stream = StreamId(name.into());
+                    let stream = StreamId(name.as_str().into());
                     // What was closed before it was written has no events.
-                    if !log.is_purged(&stream) && found.len() < limit {
+                    if log.is_purged(&stream) {
+                        purged.push(name);
+                    } else if found.len() < limit {
                         found.push(stream);
                     }
                 }
+                log.streams.forget(purged, seen).await;
                 if found.len() >= limit {
                     return Ok(found);
                 }
@@ -226,16 +240,22 @@ impl EventLog for EventstoreLog {
         self.wait(async move {
             let mut found = Vec::new();
             loop {
-                let names = log.bodies.after(&log.nodes, "", &after, limit).await?;
+                let (names, seen) = log.bodies.after(&log.nodes, "", &after, limit).await?;
                 let Some(last) = names.last().cloned() else { return Ok(found) };
+                let mut dropped = Vec::new();
                 for id in names.into_iter().map(BlobId) {
-                    let stream = blobs::stream(&log.nodes, &id);
-                    if let Stream::Events(_) = reads::last(&log.nodes, &stream, 1).await? {
-                        found.push(id);
-                    }
                     if found.len() >= limit {
-                        return Ok(found);
+                        break;
                     }
+                    let stream = blobs::stream(&log.nodes, &id);
+                    match reads::last(&log.nodes, &stream, 1).await? {
+                        Stream::Events(_) => found.push(id),
+                        Stream::None | Stream::Gone => dropped.push(id.0),
+                    }
+                }
+                log.bodies.forget(dropped, seen).await;
+                if found.len() >= limit {
+                    return Ok(found);
                 }
                 after = last;
             }

@@ -44,7 +44,7 @@ use tonic::Code;
 
 use super::embedded::FOLLOWED_EVERY;
 use super::heads::{Heads, Tip};
-use super::{BlobId, Filter, LogError, OpenError, chain};
+use super::{Filter, LogError, OpenError};
 use crate::events::{RecordedEvent, StreamId};
 pub use address::{Address, AddressError};
 use appends::Settled;
@@ -515,10 +515,4 @@ async fn delete(nodes: &Nodes, stream: &str, deletion: Deletion) -> Result<(), L
             _ => nodes.lost(&node, status.message()).await,
         }
     }
-}
-
-/// The id that a content has.
-fn blob_id(content: &[u8]) -> BlobId {
-    use sha2::{Digest, Sha256};
-    BlobId(chain::hex(&Sha256::digest(content)))
 }

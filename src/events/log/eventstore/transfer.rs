@@ -135,7 +135,7 @@ impl Inner {
 
     /// All names of a kind.
     async fn all(&self, names: &Names) -> Result<Vec<String>, LogError> {
-        names.after(&self.nodes, "", "", usize::MAX).await
+        names.after(&self.nodes, "", "", usize::MAX).await.map(|(names, _)| names)
     }
 }
 

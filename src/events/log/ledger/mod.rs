@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use super::heads::{Heads, Tip};
+use super::room::{self, Room};
 use super::tail::Tail;
 use super::{Appended, BlobId, Filter, Head, LogError, Reseal};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId};
@@ -83,6 +84,8 @@ pub(super) struct Ledger {
     durable: watch::Sender<u64>,
     generation: watch::Sender<u64>,
     measures: Measures,
+    /// Of the blobs that wait for the writer.
+    room: Room,
 }
 
 impl Ledger {
@@ -94,6 +97,7 @@ impl Ledger {
             durable: watch::Sender::new(durable.0),
             generation: watch::Sender::new(0),
             measures: Measures::default(),
+            room: Room::default(),
         }
     }
 
@@ -127,8 +131,7 @@ impl Ledger {
     ) -> Result<Appended, LogError> {
         // The costly part of the chain needs no lock: the revisions are known if all goes well.
         let digests = digests(stream, expected.next, &events)?;
-        // After a loss nobody's word is taken: what was refused then may be what was said here.
-        let load = || match expected.is_minted && *self.generation.borrow() == 0 {
+        let load = || match self.is_new(expected) {
             true => Ok(Tip::default()),
             false => load(),
         };
@@ -146,6 +149,29 @@ impl Ledger {
             self.work.notify_one();
         }
         Ok(Appended { position: Position(state.next_position - 1), head })
+    }
+
+    /// Whether a stream needs no look. After a loss nobody's word is taken: what was refused then may
+    /// be what was said here.
+    fn is_new(&self, expected: Head) -> bool {
+        expected.is_minted && *self.generation.borrow() == 0
+    }
+
+    /// How many evictions there were, where the end of a stream has to be read from the store; see
+    /// `learn_tip`.
+    pub(super) fn lacks_tip(&self, stream: &StreamId, expected: Head) -> Option<u64> {
+        let mut state = self.lock();
+        let is_known = self.is_new(expected) || state.heads.get(stream).is_some();
+        (!is_known).then_some(state.heads.evictions)
+    }
+
+    /// Takes in a tip that was read from the store, unless there were evictions since: one may have
+    /// been the stream's own, after an append.
+    pub(super) fn learn_tip(&self, stream: &StreamId, tip: Tip, evictions: u64) {
+        let mut state = self.lock();
+        if state.heads.evictions == evictions {
+            state.heads.insert(stream, tip);
+        }
     }
 
     /// Locks the state with the stream's tip in it.
@@ -191,25 +217,37 @@ impl Ledger {
         full.then(|| Position(state.next_position - QUEUE_EVENTS_MAX as u64 / 2))
     }
 
+    /// Notes that a blob is put, and says whether it has to be kept: not where it waits already, or
+    /// is on disk.
+    pub(super) fn takes_blob(&self, id: &BlobId) -> bool {
+        self.lock().takes_blob(id)
+    }
+
+    /// Room for a blob of so many bytes. Errors: `Unavailable` where there is none, and nothing can
+    /// be written now, or there was none for a while.
+    pub(super) async fn room_for(&self, bytes: usize) -> Result<room::Taken, LogError> {
+        if let Some(room) = self.room.try_take(bytes) {
+            return Ok(room);
+        }
+        self.lock().refuse_unless_writable()?;
+        self.room.take(bytes).await
+    }
+
     /// Keeps a blob for the writer, unless it waits already.
-    pub(super) fn put_blob(&self, id: &BlobId, content: &[u8]) {
+    pub(super) fn put_blob(&self, id: &BlobId, content: &[u8], room: room::Taken) {
         let mut state = self.lock();
-        state.note_put(id);
-        if state.closed || state.blobs.contains_key(id) || state.blobs_written.contains(id) {
+        if !state.takes_blob(id) {
             return;
         }
         let content: Arc<[u8]> = content.into();
-        state.blobs.insert(id.clone(), content.clone());
+        state.blobs.insert(id.clone(), (content.clone(), room));
         state.queue.push_back(Work::Blob(id.clone(), content));
-        if state.down.is_some() {
-            state.shed_blobs();
-        }
         self.work.notify_one();
     }
 
     /// A blob that is not yet on disk.
     pub(super) fn blob(&self, id: &BlobId) -> Option<Arc<[u8]>> {
-        self.lock().blobs.get(id).cloned()
+        self.lock().blobs.get(id).map(|(content, _)| content.clone())
     }
 
     /// A scope's key, where it was set or destroyed and that is not yet on disk.
@@ -451,7 +489,6 @@ impl Ledger {
             }
         }
         state.queued_events = 0;
-        state.shed_blobs();
         state.heads.clear();
         state.down = Some(reason.to_owned());
         reason.clone_into(&mut state.lost_because);

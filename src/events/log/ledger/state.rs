@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::super::chain::{Content, Hash, link, meta_text};
 use super::super::heads::Heads;
+use super::super::room;
 use super::super::tail::Tail;
 use super::super::{BlobId, LogError};
 use super::{Done, StoredKey, Work};
@@ -19,8 +20,6 @@ const GROUP_BYTES_MAX: usize = 8 << 20;
 const BLOB_SPARED: Duration = Duration::from_secs(60);
 /// How many puts are remembered before those that count no more are forgotten.
 const BLOBS_PUT_MAX: usize = 4_096;
-/// How many bytes of blobs may wait for a writer that cannot write.
-const BLOBS_WAITING_MAX_BYTES: usize = 64 << 20;
 
 /// What the lock of the ledger guards.
 pub(super) struct State {
@@ -39,8 +38,8 @@ pub(super) struct State {
     pub(super) down: Option<String>,
     pub(super) closed: bool,
     pub(super) taken_over: bool,
-    /// Blobs that wait for the writer.
-    pub(super) blobs: HashMap<BlobId, Arc<[u8]>>,
+    /// Blobs that wait for the writer, each with its room.
+    pub(super) blobs: HashMap<BlobId, (Arc<[u8]>, room::Taken)>,
     /// Blobs that are known to be on disk, so that a template used again is not written again.
     pub(super) blobs_written: HashSet<BlobId>,
     /// When blobs were put, for as long as that counts.
@@ -152,8 +151,14 @@ impl State {
         (!group.is_empty()).then_some(group)
     }
 
-    /// Remembers that a blob was put just now.
-    pub(super) fn note_put(&mut self, id: &BlobId) {
+    /// Remembers that a blob is put just now; whether it is to be kept, for it neither waits nor is
+    /// known to be on disk.
+    pub(super) fn takes_blob(&mut self, id: &BlobId) -> bool {
+        self.note_put(id);
+        !self.closed && !self.blobs.contains_key(id) && !self.blobs_written.contains(id)
+    }
+
+    fn note_put(&mut self, id: &BlobId) {
         if self.blobs_put.len() >= BLOBS_PUT_MAX {
             self.blobs_put.retain(|_, put| put.elapsed() < BLOB_SPARED);
         }
@@ -163,20 +168,6 @@ impl State {
     /// Whether somebody may be about to refer to the blob.
     pub(super) fn was_put_lately(&self, id: &BlobId) -> bool {
         self.blobs_put.get(id).is_some_and(|put| put.elapsed() < BLOB_SPARED)
-    }
-
-    /// While nothing can be written, blobs of refused commands must not fill the memory.
-    pub(super) fn shed_blobs(&mut self) {
-        let mut bytes: usize = self.blobs.values().map(|content| content.len()).sum();
-        let blobs = &mut self.blobs;
-        self.queue.retain(|work| match work {
-            Work::Blob(id, content) if bytes > BLOBS_WAITING_MAX_BYTES => {
-                bytes -= content.len();
-                blobs.remove(id);
-                false
-            }
-            _ => true,
-        });
     }
 }
 

@@ -125,6 +125,8 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 impl Store for MariadbStore {
+    const WAITS: bool = true;
+
     fn tip(&self, stream: &StreamId) -> Result<Tip, LogError> {
         self.readers.tip(stream)
     }
