@@ -424,7 +424,7 @@ impl<A: Inhabit> Shell<A> {
                 let away = LogError::Unavailable(error.to_string());
                 self.lost(&away, ctx)
             }
-            error => {
+            error @ (SealError::Json(_) | SealError::NoScope { .. } | SealError::Vault(_)) => {
                 error!(stream = %self.stream, %error, "an event cannot be kept");
                 Refusal::unavailable("internal error")
             }

@@ -4,6 +4,9 @@
 mod advice;
 pub(crate) mod agent;
 pub mod asks;
+#[cfg(test)]
+#[path = "../../tests/it/support/case.rs"]
+pub(crate) mod case;
 pub mod child;
 pub mod constraints;
 mod convert;

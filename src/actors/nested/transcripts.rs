@@ -2,9 +2,6 @@
 //! and that no lost telling, lost answer or kill changes it. `UPDATE_GOLDEN=1` writes down anew what
 //! is told; `CASE=OS::Heat::Stack` plays one type.
 
-#[path = "../../../tests/it/support/case.rs"]
-mod case;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -18,6 +15,7 @@ use crate::actors::resource::story as resource;
 use crate::actors::stack::StackCommand;
 use crate::actors::stack::story as stack;
 use crate::model::{Action, CommandId, IndexMap, JsonMap, Refusal, Status};
+use crate::resource_types::case;
 use crate::resource_types::declared::nesting::{ChildStage, is_look};
 use crate::resource_types::stage::Stages;
 use crate::resource_types::{Beat, Failure, Learned};

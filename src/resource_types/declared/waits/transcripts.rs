@@ -2,9 +2,6 @@
 //! they wait, and what comes of it, also across a kill after each beat.
 //! `CASE=OS::Heat::WaitCondition` plays one type.
 
-#[path = "../../../../tests/it/support/case.rs"]
-mod case;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +14,7 @@ use crate::clock::{Clock, SimulatedClock};
 use crate::model::{Action, JsonMap};
 use crate::openstack::CloudError;
 use crate::resource_types::asks::{Answer, Ask, Facts};
+use crate::resource_types::case;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::job::{ObservedSignals, Signaled, Signals, Subject};
 use crate::resource_types::python;
