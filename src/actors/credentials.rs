@@ -104,7 +104,10 @@ impl Credentials {
             match session.token().await {
                 Ok(_) => return Ok(trustor),
                 // Others may be at work with it: it goes only once Keystone says that it is not good.
-                Err(error) if error.is_transient() => return Ok(trustor),
+                Err(error) if error.is_transient() => {
+                    self.sessions().remove(&key);
+                    return Ok(trustor);
+                }
                 Err(_) => {}
             }
         }

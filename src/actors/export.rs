@@ -123,7 +123,7 @@ impl Engine {
             let summary = self.summary(who, stack).await?;
             let (name, seen) = (summary.name.clone(), summary.position);
             let document = self.exported(summary, &mut Room::default()).await?;
-            // What the document does not have, nobody would have any more.
+            // What an update makes meanwhile is not in the document, and nobody would have it.
             match self.ask_planned(stack, who, Some(seen), || StackCommand::Abandon).await {
                 Ok(Receipt { position, .. }) => {
                     return Ok((Accepted { stack, name, position }, document));

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 
-use super::asks::{Accepted, RequestContext, StackHead};
+use super::asks::{Accepted, RequestContext, StackHead, StackSummary};
 use super::engine::{Engine, matched};
 use super::executor;
 use super::look::PassOn;
@@ -18,12 +19,20 @@ use super::stack_actor::SignalsObservedBy;
 use super::turns::to_the_end;
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint::{self, mask_repeated};
-use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId};
+use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackId};
 use crate::openstack::Session;
 use crate::resource_types::Failure;
 use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::template::FAILED_ATTRIBUTES;
+
+/// The turn of who tells the agent of a server something.
+pub struct AgentTurn {
+    summary: StackSummary,
+    server: ResourceId,
+    name: ResourceName,
+    turn: OwnedMutexGuard<()>,
+}
 
 impl Engine {
     /// Notes that a resource is healthy or is not, from somebody who knows.
@@ -141,21 +150,32 @@ impl Engine {
         Err(Self::silent())
     }
 
+    /// Waits until nobody else is at a server whose agent is to be told something; `None` where
+    /// there is no such server.
+    pub async fn turn_at_agent(
+        &self,
+        stack: StackId,
+        name: &ResourceName,
+    ) -> Result<Option<AgentTurn>, Refusal> {
+        let Some(summary) = self.summary_of(stack).await?.filter(|summary| !summary.deleted) else {
+            return Ok(None);
+        };
+        let Some(server) = summary.incarnations.get(name).copied() else { return Ok(None) };
+        // A place that is taken away meanwhile would be there again, for nobody.
+        let turn = self.services.placing.wait(&server).await;
+        Ok(Some(AgentTurn { summary, server, name: name.clone(), turn }))
+    }
+
     /// Tells the agent of a server what it is to know, where that looks for it at a place that is
     /// filled; false where it is worth another try.
     pub async fn tell_agent(
         &self,
-        stack: StackId,
-        name: &ResourceName,
+        at: AgentTurn,
         deployments: Vec<Value>,
     ) -> Result<bool, Refusal> {
-        let Some(summary) = self.summary_of(stack).await?.filter(|summary| !summary.deleted) else {
-            return Ok(true);
-        };
-        let Some(server) = summary.incarnations.get(name) else { return Ok(true) };
-        // A place that is taken away meanwhile would be there again, for nobody.
-        let turn = self.services.placing.wait(server).await;
-        let (knowledge, server) = (Resource::knowledge(&self.services), *server);
+        let AgentTurn { summary, server, name, turn } = at;
+        let (stack, name) = (summary.id, &name);
+        let knowledge = Resource::knowledge(&self.services);
         let look = move |resource: &Resource| {
             let is_going = resource.action == Action::Delete;
             let seen = resource.inspected(&[], &knowledge).filter(|_| !is_going);

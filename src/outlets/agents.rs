@@ -205,9 +205,13 @@ async fn tell(
 ) -> Result<(), Broken> {
     let mut pause = PAUSES.0;
     loop {
-        let deployments = deployments(parts, stack, name).await?;
-        let told = match deployments {
-            Ok(deployments) => parts.engine.tell_agent(stack, name, deployments).await,
+        // What there is to know is read once nobody else is at the server.
+        let told = match parts.engine.turn_at_agent(stack, name).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(turn)) => match deployments(parts, stack, name).await? {
+                Ok(deployments) => parts.engine.tell_agent(turn, deployments).await,
+                Err(refusal) => Err(refusal),
+            },
             Err(refusal) => Err(refusal),
         };
         match told {

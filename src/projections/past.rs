@@ -16,7 +16,7 @@ use super::columns::{bytes, stored, uuid};
 use super::error::ViewError;
 use super::event_list::STACK_TYPE;
 use super::store::Place;
-use crate::events::log::EventLog;
+use crate::events::log::{EventLog, apart};
 use crate::events::{Position, StreamId};
 use crate::model::{ResourceId, StackId};
 
@@ -92,8 +92,7 @@ impl<V: Clone> Pasts<V> {
         };
         let folded = Arc::clone(log);
         let fold = move || folding.run(folded.as_ref(), root, at);
-        let (tree, fold) =
-            tokio::task::spawn_blocking(fold).await.map_err(|_| ViewError::Stopped)??;
+        let (tree, fold) = apart(fold).await.ok_or(ViewError::Stopped)??;
         self.folds.keep(tree);
         let Fold { place, db, taken } = fold;
         let views = made(place, db);

@@ -1,5 +1,5 @@
 //! The embedded log: the ledger in memory before a store that keeps what is durable. One
-//! implementation of `EventLog` for the memory and the SQLite store.
+//! implementation of `EventLog` for the memory, the SQLite and the MariaDB store.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,13 +8,12 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::task::spawn_blocking;
 
 use super::ledger::{Ledger, StoredKey};
 use super::store::Store;
 use super::{
-    Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
-    subscription,
+    Appended, BlobId, EventLog, Filter, Head, LogError, MAY_WAIT, OwnedLog, Reseal, StreamSlice,
+    apart, chain, subscription,
 };
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::{Measured, Page};
@@ -33,7 +32,7 @@ pub struct Embedded<S: Store> {
     pub(super) store: Arc<S>,
     /// Held while a key is looked up and made, so that a scope gets one key.
     keys: Mutex<()>,
-    looks: Semaphore,
+    looks: Arc<Semaphore>,
     is_read_only: bool,
 }
 
@@ -44,7 +43,7 @@ impl<S: Store> Embedded<S> {
             ledger,
             store,
             keys: Mutex::new(()),
-            looks: Semaphore::new(LOOKS_MAX),
+            looks: Arc::new(Semaphore::new(LOOKS_MAX)),
             is_read_only: false,
         }
     }
@@ -75,28 +74,35 @@ impl<S: Store> Embedded<S> {
     }
 
     /// Looks something up in the store. Where that may wait for a server it is not done by a thread
-    /// of the runtime's, which others need.
+    /// that others need; one that may wait needs no other, for which it would wait in vain once all
+    /// do the same.
     async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&S) -> Result<T, LogError> + Send + 'static,
     ) -> Result<T, LogError> {
-        if !S::WAITS || Handle::try_current().is_err() {
+        if !S::WAITS || MAY_WAIT.get() || Handle::try_current().is_err() {
             return look(&self.store);
         }
         let stopped = || LogError::Unavailable("the log's reader stopped".to_owned());
-        let _turn = self.looks.acquire().await.map_err(|_| stopped())?;
+        let turn = Arc::clone(&self.looks).acquire_owned().await.map_err(|_| stopped())?;
         let store = Arc::clone(&self.store);
-        spawn_blocking(move || look(&store)).await.unwrap_or_else(|_| Err(stopped()))
+        let looked = apart(move || {
+            // The turn is over when the look is, whoever still waits for it.
+            let _turn = turn;
+            look(&store)
+        });
+        looked.await.unwrap_or_else(|| Err(stopped()))
     }
 
     /// Where a stream ends is known from here on, where looking that up may wait for a server.
     async fn find_tip(&self, stream: &StreamId, expected: Head) -> Result<(), LogError> {
-        if S::WAITS
+        while S::WAITS
             && let Some(evictions) = self.ledger.lacks_tip(stream, expected)
         {
             let wanted = stream.clone();
             let tip = self.look(move |store| store.tip(&wanted)).await?;
             self.ledger.learn_tip(stream, tip, evictions);
+            self.ledger.refuse_unless_writable()?;
         }
         Ok(())
     }
@@ -373,14 +379,14 @@ async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogErr
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::sync::mpsc::{Receiver, channel};
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     use futures::FutureExt;
 
-    use super::super::MemoryLog;
     use super::super::heads::Tip;
     use super::super::room::BODIES_WAITING_MAX_BYTES;
     use super::super::store::Scan;
+    use super::super::{MemoryLog, aside};
     use super::*;
     use crate::model::StackId;
 
@@ -441,11 +447,40 @@ mod tests {
         fn finish(&self, _ledger: &Ledger) {}
     }
 
+    /// A log in such a store, and what has that answer.
+    fn silent() -> (Embedded<Silent>, Sender<()>) {
+        let (answer, answers) = channel();
+        let store = Arc::new(Silent(Mutex::new(answers)));
+        (Embedded::of(Arc::new(Ledger::new(Position(0))), store), answer)
+    }
+
+    #[test]
+    fn whoever_may_wait_needs_no_other_thread_for_a_look() {
+        let (log, answer) = silent();
+        let stream = StreamId::stack(StackId::default());
+        let mut one = tokio::runtime::Builder::new_current_thread();
+        let runtime = one.enable_time().max_blocking_threads(1).build().unwrap();
+        answer.send(()).unwrap();
+        let read = aside(async move { log.read(&stream, StreamRevision(0)).await.is_ok() });
+        let read = runtime.block_on(async { tokio::time::timeout(IN_VAIN, read).await });
+        runtime.shutdown_background();
+        assert_eq!(read, Ok(Some(true)));
+    }
+
+    #[tokio::test]
+    async fn a_look_has_its_turn_until_it_is_over_though_nobody_waits_for_it() {
+        let (log, answer) = silent();
+        let stream = StreamId::stack(StackId::default());
+        assert!(log.read(&stream, StreamRevision(0)).now_or_never().is_none());
+        assert_eq!(log.looks.available_permits(), LOOKS_MAX - 1);
+        answer.send(()).unwrap();
+        let all = log.looks.acquire_many(LOOKS_MAX as u32).await;
+        assert!(all.is_ok());
+    }
+
     #[tokio::test]
     async fn a_server_that_is_silent_does_not_hold_up_the_thread_that_asks() {
-        let (answer, answers) = channel();
-        let silent = Silent(Mutex::new(answers));
-        let log = Embedded::of(Arc::new(Ledger::new(Position(0))), Arc::new(silent));
+        let (log, answer) = silent();
         let stream = StreamId::stack(StackId::default());
         // Of one thread: what tells the server to answer comes after what asks it.
         let others = || async { answer.send(()).unwrap() };

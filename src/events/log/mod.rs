@@ -24,6 +24,7 @@ mod subscription;
 mod tail;
 mod transfer;
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,11 +50,26 @@ use crate::metrics::Measured;
 
 use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 
-/// Does something on a thread that may wait for the log's server, which lists and looks up keys only
-/// for one who waits, or that takes long. `None` where it ended in a panic.
+thread_local! {
+    /// Whether the thread may wait for the log's server.
+    static MAY_WAIT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something on a thread that may wait for the log's server, or that takes long. `None` where it
+/// ended in a panic.
+pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let marked = move || {
+        // None of these threads ever has others to serve.
+        MAY_WAIT.set(true);
+        work()
+    };
+    spawn_blocking(marked).await.ok()
+}
+
+/// The same with what awaits. The log lists, and looks up keys, only for one who may wait.
 pub async fn aside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
     let runtime = Handle::current();
-    spawn_blocking(move || runtime.block_on(work)).await.ok()
+    apart(move || runtime.block_on(work)).await
 }
 
 /// The same for a look at the log itself.
@@ -248,7 +264,7 @@ pub trait EventLog: Send + Sync + 'static {
 
     /// Keeps a body by its content; durable no later than any event appended after this returned.
     /// Waits while 64 MiB of bodies are not kept yet. Errors: `Unavailable` where there are as many
-    /// after a while, or nothing can be written; then the body is not kept.
+    /// after a while; then the body is not kept.
     async fn put_blob(&self, content: &[u8]) -> Result<BlobId, LogError>;
 
     /// A body by its id; `None` where there is none.

@@ -151,6 +151,11 @@ impl Ledger {
         Ok(Appended { position: Position(state.next_position - 1), head })
     }
 
+    /// Errors: `Unavailable` while nothing can be written.
+    pub(super) fn refuse_unless_writable(&self) -> Result<(), LogError> {
+        self.lock().refuse_unless_writable()
+    }
+
     /// Whether a stream needs no look. After a loss nobody's word is taken: what was refused then may
     /// be what was said here.
     fn is_new(&self, expected: Head) -> bool {
