@@ -15,7 +15,6 @@ use super::project::{LIMIT_EXCEEDED, ProjectCommand};
 use super::stack::{Create, Known, Revise, StackCommand};
 use super::turns::to_the_end;
 use super::{definition, exposure, source};
-use crate::events::log::BlobId;
 use crate::events::stack::Claim;
 use crate::events::{Meta, Position, StreamId};
 use crate::model::sizes::STACK_NAME;
@@ -305,15 +304,10 @@ impl Engine {
         known: Arc<Known>,
         settings: StackSettings,
     ) -> Result<Revise, Refusal> {
-        let mut blob = Vec::new();
-        let put = |kept| {
-            blob = kept;
-            BlobId::of(&blob)
-        };
-        let revise = {
+        let (revise, blob) = {
             let scope = StreamId::stack(id);
             let sealing = self.services.sealing(scope.as_str());
-            source::revise(&sealing, put, (source, known), settings, trustor)?
+            source::revise(&sealing, (source, known), settings, trustor)?
         };
         self.services.log.put_blob(&blob).await.map_err(|error| {
             warn!(stack.id = %id, %error, "a template is not kept");

@@ -83,21 +83,21 @@ pub(super) fn encode(
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
 }
 
-/// A definition that was read and checked, written down for its stack; `put` keeps its source.
+/// A definition that was read and checked, written down for its stack, and the blob of its source,
+/// which is to be kept first.
 pub(super) fn revise(
     sealing: &Sealing<'_>,
-    put: impl FnOnce(Vec<u8>) -> BlobId,
     (source, known): (StackSource, Arc<Known>),
     settings: StackSettings,
     trustor: Trustor,
-) -> Result<Revise, Refusal> {
+) -> Result<(Revise, Vec<u8>), Refusal> {
     let (blob, parameters) = encode(source, &known.definition, sealing)
         .map_err(|error| Refusal::unavailable(error.to_string()))?;
     SOURCE.check(blob.len())?;
     PARAMETERS.check_json(&parameters)?;
-    Ok(Revise {
+    let revise = Revise {
         source_bytes: blob.len() as u64,
-        source: put(blob),
+        source: BlobId::of(&blob),
         known,
         parameters,
         settings,
@@ -107,7 +107,8 @@ pub(super) fn revise(
         from_rest: false,
         facade: Value::Null,
         claim: None,
-    })
+    };
+    Ok((revise, blob))
 }
 
 /// What a source is sealed with.

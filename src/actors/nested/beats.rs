@@ -13,7 +13,6 @@ use crate::actors::project::ProjectCommand;
 use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
 use crate::events::StreamId;
-use crate::events::log::BlobId;
 use crate::model::Refusal;
 use crate::resource_types::{Beat, Failure};
 use crate::template::{StackDefinition, within_request};
@@ -69,15 +68,11 @@ impl Beating<'_> {
         let caller = self.asked.caller.as_deref();
         let ChildDefined { definition, timeout_mins, step, options, then } = defined;
         let known = self.check(definition).await.map_err(refused)?;
-        let mut source = Vec::new();
-        let put = |blob| {
-            source = blob;
-            BlobId::of(&source)
-        };
         let scope = StreamId::stack(beat.child());
         let sealing = services.sealing(scope.as_str());
-        let revise = make::revise(&sealing, put, known, timeout_mins, &beat.nesting.trustor);
-        let revise = Revise { options, ..revise.map_err(refused)? };
+        let revise = make::revise(&sealing, known, timeout_mins, &beat.nesting.trustor);
+        let (revise, source) = revise.map_err(refused)?;
+        let revise = Revise { options, ..revise };
         services.log.put_blob(&source).await.map_err(|error| Failure::Silent(error.to_string()))?;
         if !beat.nested.stands_beside() {
             let resources = revise.known.definition.resources().len();

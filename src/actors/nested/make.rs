@@ -10,7 +10,6 @@ use super::sight::Around;
 use crate::actors::resource::Nesting;
 use crate::actors::source::{self, Sealing};
 use crate::actors::stack::{Known, Revise};
-use crate::events::log::BlobId;
 use crate::model::taint::{is_tainted, marked, taint};
 use crate::model::{JsonMap, Refusal, StackSettings, Trustor};
 use crate::resource_types::child::{ChildWanted, Nested};
@@ -77,14 +76,14 @@ fn parameters(nesting: &Nesting, nested: &dyn Nested, wanted: &ChildWanted) -> J
     parameters
 }
 
-/// A definition that was checked, written down for the child; `put` keeps its source.
+/// A definition that was checked, written down for the child, and the blob of its source, which is to
+/// be kept first.
 pub fn revise(
     sealing: &Sealing<'_>,
-    put: impl FnOnce(Vec<u8>) -> BlobId,
     known: Known,
     timeout_mins: Option<u32>,
     trustor: &Trustor,
-) -> Result<Revise, Refusal> {
+) -> Result<(Revise, Vec<u8>), Refusal> {
     let definition = &known.definition;
     // A stack that stands beside sees nothing, but it was made by a resource all the same.
     let facade = definition.facade().map(serde_json::to_value);
@@ -93,8 +92,8 @@ pub fn revise(
     // What fails is rolled back by the parent.
     let settings = StackSettings { timeout_mins, disable_rollback: true, tags: Vec::new() };
     let written = (source, Arc::new(known));
-    let revise = source::revise(sealing, put, written, settings, trustor.clone())?;
-    Ok(Revise { facade, ..revise })
+    let (revise, blob) = source::revise(sealing, written, settings, trustor.clone())?;
+    Ok((Revise { facade, ..revise }, blob))
 }
 
 #[cfg(test)]
@@ -102,7 +101,7 @@ mod tests {
     use super::super::story::{given, given_in, group};
     use super::*;
     use crate::clock::{Clock, SimulatedClock};
-    use crate::events::log::MemoryLog;
+    use crate::events::log::{BlobId, MemoryLog};
     use crate::events::master_key::MasterKey;
     use crate::events::vault::Vault;
 
@@ -154,9 +153,9 @@ mod tests {
         let definition =
             story.beat().wanted(story.sight().around(Default::default()), &story.moment()).unwrap();
         let known = Arc::into_inner(crate::actors::stack::story::revise_to(definition).known);
-        let put = |_| BlobId("b".to_owned());
         let trustor = Trustor::of("alice", Vec::new());
-        let revise = revise(&sealing, put, known.unwrap(), Some(5), &trustor).unwrap();
+        let (revise, blob) = revise(&sealing, known.unwrap(), Some(5), &trustor).unwrap();
+        assert_eq!(revise.source, BlobId::of(&blob));
         assert!(revise.settings.disable_rollback);
         assert_eq!((revise.settings.timeout_mins, &revise.trustor), (Some(5), &trustor));
     }

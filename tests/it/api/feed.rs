@@ -354,7 +354,7 @@ async fn an_open_feed_does_not_hold_up_a_stop() {
     let feed = app.client.get(url).header("x-auth-token", &app.token).send().await.unwrap();
     let started = std::time::Instant::now();
     app.stop().await;
-    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+    assert!(started.elapsed() < std::time::Duration::from_secs(8));
     drop(feed);
 }
 
@@ -382,11 +382,12 @@ async fn a_feed_ends_with_its_token_and_so_does_the_token_everywhere_else() {
 
 #[actix::test]
 async fn a_feed_does_not_outlive_its_token() {
-    let token_life = std::time::Duration::from_secs(20);
+    // Keystone is asked of it every five seconds, and so not just when it ends.
+    let token_life = std::time::Duration::from_secs(21);
     let log = std::sync::Arc::new(hearth::events::log::MemoryLog::new());
     let app = App::set_up(log, SetUp { token_life, ..SetUp::default() }).await;
     let ended = ended_after(&app).await;
-    assert!(ended < 3 * token_life, "{ended:?}");
+    assert!(ended < token_life + std::time::Duration::from_secs(3), "{ended:?}");
     app.stop().await;
 }
 

@@ -145,17 +145,15 @@ impl World {
         let ChildDefined { definition, timeout_mins, step, options, then } = child;
         let known = definition::check(&nest.knowledge.registry, TreeBounds::LOOSE, definition)
             .map_err(refused)?;
-        let kept = &mut self.kept;
-        let put = |blob| {
-            kept.push(blob);
-            BlobId(format!("kept-{}", kept.len() - 1))
-        };
         let (registry, vault) = super::world::shared();
         let scope = StreamId::stack(beat.child());
         let (clock, scope) = (self.clock.as_ref(), scope.as_str());
         let sealing = Sealing { registry, vault, clock, scope };
-        let revise = nested::revise(&sealing, put, known, timeout_mins, &beat.nesting.trustor);
-        let revise = Revise { options, ..revise.map_err(refused)? };
+        let revise = nested::revise(&sealing, known, timeout_mins, &beat.nesting.trustor);
+        let (revise, blob) = revise.map_err(refused)?;
+        let source = BlobId(format!("kept-{}", self.kept.len()));
+        self.kept.push(blob);
+        let revise = Revise { options, source, ..revise };
         beat.telling(sight, (&step, then), revise, "alice")
     }
 
