@@ -2,7 +2,7 @@
 //! over all of them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -25,7 +25,6 @@ pub trait Wakes: Send + Sync {
 /// Where the living actors are.
 pub struct Directory {
     arbiters: Vec<ArbiterHandle>,
-    waking: OnceLock<Arc<dyn Wakes>>,
     living: Mutex<Living>,
 }
 
@@ -33,7 +32,9 @@ pub struct Directory {
 struct Living {
     stacks: HashMap<StackId, Addr<Shell<Stack>>>,
     projects: HashMap<ProjectId, Addr<Shell<Project>>>,
-    closed: bool,
+    /// `None` before anybody can be woken, and once nobody is to be: it holds all that actors work
+    /// with, and that holds the directory.
+    waking: Option<Arc<dyn Wakes>>,
 }
 
 impl Directory {
@@ -42,23 +43,19 @@ impl Directory {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             arbiters: (0..cores).map(|_| Arbiter::new().handle()).collect(),
-            waking: OnceLock::new(),
             living: Mutex::default(),
         }
     }
 
     /// Hands over how actors are woken, once.
     pub fn open(&self, waking: Arc<dyn Wakes>) {
-        let _ = self.waking.set(waking);
+        self.living().waking = Some(waking);
     }
 
     /// The stack's actor, woken if it rests; `None` once the engine stops.
     pub fn stack(&self, id: StackId) -> Option<Addr<Shell<Stack>>> {
-        let waking = self.waking.get()?.clone();
         let mut living = self.living();
-        if living.closed {
-            return None;
-        }
+        let waking = Arc::clone(living.waking.as_ref()?);
         if let Some(address) = living.stacks.get(&id).filter(|address| address.connected()) {
             return Some(address.clone());
         }
@@ -69,11 +66,8 @@ impl Directory {
 
     /// The project's actor, woken if it rests; `None` once the engine stops.
     pub fn project(&self, id: &ProjectId) -> Option<Addr<Shell<Project>>> {
-        let waking = self.waking.get()?.clone();
         let mut living = self.living();
-        if living.closed {
-            return None;
-        }
+        let waking = Arc::clone(living.waking.as_ref()?);
         if let Some(address) = living.projects.get(id).filter(|address| address.connected()) {
             return Some(address.clone());
         }
@@ -116,14 +110,13 @@ impl Directory {
 
     /// Lets nobody be woken any more, and gives out who is awake.
     pub fn close(&self) -> Vec<Addr<Shell<Stack>>> {
-        let mut living = self.living();
-        living.closed = true;
-        living.projects.clear();
-        living.stacks.drain().map(|(_, address)| address).collect()
+        let living = std::mem::take(&mut *self.living());
+        living.stacks.into_values().collect()
     }
 
     /// Ends the threads on which actors live, and whoever still is.
     pub fn stop(&self) {
+        drop(self.close());
         for arbiter in &self.arbiters {
             arbiter.stop();
         }

@@ -2,7 +2,7 @@
 //! of them; what it is asked for stands with its noun (`accept`, `resources`, `preview`,
 //! `snapshots`, `export`, `history`).
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use actix::prelude::{Handler, Message};
 use futures::{StreamExt, future, stream};
@@ -33,7 +33,7 @@ use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
 use crate::metrics::{Measured, Page};
-use crate::model::{OnRecord, PlanId, ProjectId, Refusal, StackId, Tally, Trustor, taint};
+use crate::model::{Changes, OnRecord, PlanId, ProjectId, Refusal, StackId, Tally, Trustor, taint};
 use crate::openstack::{Cloud, Fetcher, Poster, Session};
 use crate::resource_types::child::Nested;
 use crate::resource_types::{Registry, TreeBounds};
@@ -53,6 +53,8 @@ pub struct EngineParts {
     pub limits: EngineLimits,
     pub forbidden_types: ForbiddenTypes,
     pub on_record: Arc<dyn OnRecord>,
+    /// Where a change of a stack is noted that can be read at its actor.
+    pub changes: Changes,
 }
 
 /// The handle.
@@ -78,6 +80,7 @@ impl Engine {
             limits: parts.limits,
             forbidden_types: parts.forbidden_types,
             on_record: parts.on_record,
+            changes: parts.changes,
             claims: Claims::default(),
             directory: directory.clone(),
             credentials: Credentials::default(),
@@ -96,7 +99,7 @@ impl Engine {
         directory.open(services.clone());
         // What is lost before it is looked for counts, too.
         let generation = services.log.generation();
-        actix::spawn(drop_what_was_lost(services.clone(), generation));
+        actix::spawn(drop_what_was_lost(Arc::downgrade(&services), generation));
         Engine { services }
     }
 
@@ -355,8 +358,9 @@ pub(super) fn not_as_planned() -> Refusal {
 }
 
 /// Drops every actor that went ahead of a log that failed, and wakes it from what is durable.
-async fn drop_what_was_lost(services: Arc<Services>, mut generation: watch::Receiver<u64>) {
+async fn drop_what_was_lost(services: Weak<Services>, mut generation: watch::Receiver<u64>) {
     while generation.changed().await.is_ok() {
+        let Some(services) = services.upgrade() else { return };
         services.directory.forget_projects();
         if services.log.is_read_only() {
             // Others have written: whoever is asked for next is read anew.

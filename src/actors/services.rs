@@ -28,8 +28,8 @@ use crate::events::seal::Seals;
 use crate::events::vault::Vault;
 use crate::events::{Position, ResourceEvent, StreamId, StreamRevision};
 use crate::model::{
-    AllowedTarget, Caller, DeferredAuth, OnRecord, ProjectId, Refusal, ResourceId, StackId,
-    StackName,
+    AllowedTarget, Caller, Changes, DeferredAuth, OnRecord, ProjectId, Refusal, ResourceId,
+    StackId, StackName,
 };
 use crate::openstack::{Cloud, Fetcher, Poster};
 use crate::resource_types::{Registry, TreeBounds};
@@ -128,6 +128,8 @@ pub struct Services {
     pub credentials: Credentials,
     pub(super) forbidden_types: ForbiddenTypes,
     pub(super) on_record: Arc<dyn OnRecord>,
+    /// What has changed of each project, by the views and by actors.
+    pub(super) changes: Changes,
     /// What resources without a mark have, as far as it may not be on record.
     pub(super) claims: Claims,
     /// Held by who makes a stack of a name.

@@ -113,6 +113,7 @@ impl Inhabit for Stack {
     }
 
     fn broken(shell: &mut Shell<Self>, error: &LogError, ctx: &mut Context<Shell<Self>>) {
+        note_change(shell);
         leave(shell, ctx);
         if matches!(error, LogError::Damaged(_)) {
             // It would be read back in vain for ever; whoever asks for it wakes it.
@@ -219,6 +220,7 @@ impl Inhabit for Stack {
     }
 
     fn rest(shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>) {
+        note_change(shell);
         nested::answer_awaiting(shell);
         if let Some(former) = shell.links.rest.take() {
             ctx.cancel_future(former);
@@ -236,6 +238,12 @@ impl Shell<Stack> {
     pub fn view(&self) -> StackView<'_> {
         StackView::of(&self.machine, &self.working)
     }
+}
+
+/// What is read at the stack may be another from now on, also where nothing is on record: its
+/// resources tell it what they have come to.
+fn note_change(shell: &Shell<Stack>) {
+    shell.services.changes.note(&shell.machine.project_id);
 }
 
 /// Lets the stack leave when it has been idle for so long.
@@ -468,6 +476,7 @@ impl Handler<Drop> for Shell<Stack> {
     type Result = ();
 
     fn handle(&mut self, _: Drop, ctx: &mut Context<Self>) {
+        note_change(self);
         leave(self, ctx);
     }
 }

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::front::{Bounds, Cors, Front, Tls, TlsError};
+use super::polled::Polled;
 use super::v1::{State, services};
 use super::{
     ApiParts, ApiState, Door, Shared, auth, cfn, cloudwatch, feed, front, health, metrics, openapi,
@@ -107,6 +108,7 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     let clients_front = front(Arc::clone(&bounds));
     // An operator sees how a server does that has as many clients as it may.
     let operators_front = front(fresh_bounds());
+    let polled = Polled::new((!parts.log.is_read_only()).then(|| parts.views.changes()));
     let node = services::Node::start(parts.clock.as_ref());
     let engine_id = node.engine_id;
     let shared = Arc::new(Shared {
@@ -121,6 +123,7 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
         address: address.to_string(),
         bounds,
         frames: feed::Frames::default(),
+        polled,
         measured: parts.measured,
         tracer: parts.tracer,
         requests: metrics::Requests::none(),

@@ -15,6 +15,7 @@ mod health;
 mod metrics;
 mod openapi;
 mod past;
+mod polled;
 mod query;
 mod reading;
 mod request;
@@ -134,6 +135,7 @@ struct Shared {
     bounds: Arc<front::Bounds>,
     /// The newest events, as feeds give them.
     frames: feed::Frames,
+    polled: polled::Polled,
     measured: Vec<Arc<dyn Measured>>,
     tracer: Tracer,
     requests: metrics::Requests,

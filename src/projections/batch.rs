@@ -1,5 +1,7 @@
 //! Taking events in: all views move by a batch of them at once, or not at all.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
 
@@ -7,7 +9,7 @@ use super::error::ViewError;
 use super::store::{self, Checkpoint};
 use super::{alarms, landmarks, metrics, purged, resources, software, stacks, webhooks, written};
 use crate::events::{Position, ProjectEvent, RecordedEvent};
-use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, StackId};
+use crate::model::{AlarmId, Changes, ConfigId, DeploymentId, ProjectId, ResourceId, StackId};
 
 /// Events that are taken in at once; nothing of them is there before they are committed.
 pub(super) struct Batch<'a> {
@@ -16,6 +18,38 @@ pub(super) struct Batch<'a> {
     sums: written::Sums,
     last: Option<Checkpoint>,
     has_purged: bool,
+    changed: Changed,
+}
+
+/// Whose events a batch had.
+#[derive(Default)]
+pub(super) struct Changed {
+    projects: BTreeSet<ProjectId>,
+    /// One of them may be anybody's.
+    all: bool,
+}
+
+impl Changed {
+    fn add(&mut self, project: Option<ProjectId>, event: &RecordedEvent) {
+        match project {
+            Some(project) => {
+                self.projects.insert(project);
+            }
+            // What it was about is gone, and with it whose that was.
+            None => {
+                self.all |=
+                    matches!(event.stream.kind(), "stack" | "resource" | "config" | "deployment");
+            }
+        }
+    }
+
+    /// Lets those know who keep what they have read.
+    pub(super) fn note(&self, changes: &Changes) {
+        match self.all {
+            true => changes.note_all(),
+            false => self.projects.iter().for_each(|project| changes.note(project)),
+        }
+    }
 }
 
 /// What a batch came to.
@@ -24,6 +58,7 @@ pub(super) struct Taken {
     pub(super) reached: Option<Position>,
     /// Whether something was purged, so that the file may have pages that hold nothing.
     pub(super) has_purged: bool,
+    pub(super) changed: Changed,
 }
 
 impl<'a> Batch<'a> {
@@ -34,13 +69,21 @@ impl<'a> Batch<'a> {
     ) -> Result<Self, ViewError> {
         let transaction = db.transaction()?;
         let sums = written::Sums::default();
-        Ok(Self { transaction, landmarks, sums, last: None, has_purged: false })
+        Ok(Self {
+            transaction,
+            landmarks,
+            sums,
+            last: None,
+            has_purged: false,
+            changed: Changed::default(),
+        })
     }
 
     pub(super) fn take(&mut self, event: &RecordedEvent) -> Result<(), ViewError> {
         apply(&self.transaction, event)?;
         let owner = self.landmarks.note(&self.transaction, event)?;
-        self.sums.count(&self.transaction, event, owner)?;
+        let project = self.sums.count(&self.transaction, event, owner)?;
+        self.changed.add(project, event);
         self.has_purged |= event.stream.kind() == "purge";
         self.last = Some(Checkpoint { position: event.position, hash: event.hash });
         Ok(())
@@ -50,6 +93,7 @@ impl<'a> Batch<'a> {
         let taken = Taken {
             reached: self.last.as_ref().map(|last| last.position),
             has_purged: self.has_purged,
+            changed: self.changed,
         };
         if let Some(last) = self.last {
             self.sums.write(&self.transaction)?;

@@ -16,6 +16,7 @@ use super::landmarks;
 use super::store::{self, Checkpoint, Place, Readers};
 use crate::events::log::{EventLog, Filter, LogError};
 use crate::events::{Position, RecordedEvent};
+use crate::model::Changes;
 
 /// The most events of one transaction: what happens is soon visible.
 const BATCH_MAX_EVENTS: usize = 1_024;
@@ -25,6 +26,12 @@ const PAGE_EVENTS: usize = 8_192;
 const CATCH_UP_PAGES: usize = 8;
 /// The pause before views that could not be written are tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// By what others know how far the views have come.
+pub(super) struct Told {
+    pub(super) passed: watch::Sender<Position>,
+    pub(super) changes: Changes,
+}
 
 /// A runner at work.
 pub(super) struct Runner {
@@ -54,10 +61,10 @@ impl Runner {
 pub(super) async fn start(
     readers: Arc<Readers>,
     log: Arc<dyn EventLog>,
-    passed: watch::Sender<Position>,
+    told: Told,
 ) -> Result<Runner, ViewError> {
     let (db, checkpoint) = open(readers.place(), log.as_ref()).await?;
-    passed.send_replace(checkpoint.position);
+    told.passed.send_replace(checkpoint.position);
     let (stop, stopped) = oneshot::channel();
     let thread = thread::Builder::new()
         .name("projections".to_owned())
@@ -70,7 +77,7 @@ pub(super) async fn start(
             runtime.block_on(async {
                 tokio::select! {
                     _ = stopped => {}
-                    () = follow(db, checkpoint, &readers, log, &passed) => {}
+                    () = follow(db, checkpoint, &readers, log, &told) => {}
                 }
             });
         })
@@ -86,9 +93,9 @@ async fn follow(
     checkpoint: Checkpoint,
     readers: &Readers,
     log: Arc<dyn EventLog>,
-    passed: &watch::Sender<Position>,
+    told: &Told,
 ) {
-    let mut result = run(db, checkpoint, Arc::clone(&log), passed).await;
+    let mut result = run(db, checkpoint, Arc::clone(&log), told).await;
     let mut made_anew = false;
     while let Err(error) = result {
         if !is_damage(&error) {
@@ -99,12 +106,12 @@ async fn follow(
         } else {
             tracing::error!(%error, "the views are damaged and made anew from the log");
             made_anew = true;
-            passed.send_replace(Position(0));
+            told.passed.send_replace(Position(0));
             readers.place().discard();
             readers.forget();
         }
         result = match open(readers.place(), log.as_ref()).await {
-            Ok((db, checkpoint)) => run(db, checkpoint, Arc::clone(&log), passed).await,
+            Ok((db, checkpoint)) => run(db, checkpoint, Arc::clone(&log), told).await,
             Err(error) => Err(error),
         };
     }
@@ -157,11 +164,11 @@ async fn run(
     db: Connection,
     from: Checkpoint,
     log: Arc<dyn EventLog>,
-    passed: &watch::Sender<Position>,
+    told: &Told,
 ) -> Result<(), ViewError> {
     // A former process may have ended between a purge and this.
     let landmarks = landmarks::Writer::of(log.as_ref());
-    let mut writer = Writer { db, landmarks, has_spare: true, passed };
+    let mut writer = Writer { db, landmarks, has_spare: true, told };
     let reached = writer.catch_up(from.position, &log).await?;
     writer.follow(reached, log.as_ref()).await
 }
@@ -172,7 +179,7 @@ struct Writer<'a> {
     landmarks: landmarks::Writer,
     /// Whether the file may have pages that hold nothing.
     has_spare: bool,
-    passed: &'a watch::Sender<Position>,
+    told: &'a Told,
 }
 
 impl Writer<'_> {
@@ -236,8 +243,10 @@ impl Writer<'_> {
     }
 
     fn has_taken(&mut self, taken: &Taken) {
+        // Whoever waits for a place finds nothing kept from before it.
+        taken.changed.note(&self.told.changes);
         if let Some(reached) = taken.reached {
-            self.passed.send_replace(reached);
+            self.told.passed.send_replace(reached);
         }
         self.has_spare |= taken.has_purged;
     }

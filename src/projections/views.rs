@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::error::ViewError;
 use super::owners::Owners;
 use super::past::{self, Pasts};
-use super::runner::{self, Runner};
+use super::runner::{self, Runner, Told};
 use super::stack_query::{self, StackQuery};
 use super::store::{Place, Readers};
 use super::{
@@ -27,8 +27,8 @@ use crate::events::log::EventLog;
 use crate::events::{Position, StreamId};
 use crate::metrics::{Measured, Page};
 use crate::model::{
-    AlarmId, ConfigId, DeploymentId, Holder, OnRecord, ProjectId, ResourceId, ResourceName,
-    StackId, Tally, TraversalId,
+    AlarmId, Changes, ConfigId, DeploymentId, Holder, OnRecord, ProjectId, ResourceId,
+    ResourceName, StackId, Tally, TraversalId,
 };
 
 /// How long an answer waits for the views.
@@ -47,6 +47,7 @@ struct Inner {
     readers: Arc<Readers>,
     log: Arc<dyn EventLog>,
     passed: watch::Receiver<Position>,
+    changes: Changes,
     source: Source,
     pasts: Pasts<Views>,
     owners: Owners,
@@ -73,30 +74,38 @@ impl Views {
 
     async fn start(place: Place, log: Arc<dyn EventLog>) -> Result<Views, ViewError> {
         let (sender, passed) = watch::channel(Position(0));
-        let readers = Arc::new(Readers::new(place));
-        let runner = runner::start(Arc::clone(&readers), Arc::clone(&log), sender).await?;
-        Ok(Self::of(readers, log, passed, Source::Followed(runner)))
+        let (readers, changes) = (Arc::new(Readers::new(place)), Changes::default());
+        let told = Told { passed: sender, changes: changes.clone() };
+        let runner = runner::start(Arc::clone(&readers), Arc::clone(&log), told).await?;
+        Ok(Self::of(readers, log, (passed, changes), Source::Followed(runner)))
     }
 
     /// Views that stand at a position for ever, in a database in memory.
     fn past(place: Place, db: Connection, log: Arc<dyn EventLog>, at: Position) -> Views {
         let (_, passed) = watch::channel(at);
-        Self::of(Arc::new(Readers::new(place)), log, passed, Source::Past { _kept: db.into() })
+        let known = (passed, Changes::default());
+        Self::of(Arc::new(Readers::new(place)), log, known, Source::Past { _kept: db.into() })
     }
 
     fn of(
         readers: Arc<Readers>,
         log: Arc<dyn EventLog>,
-        passed: watch::Receiver<Position>,
+        (passed, changes): (watch::Receiver<Position>, Changes),
         source: Source,
     ) -> Views {
         let (pasts, owners) = (Pasts::default(), Owners::default());
-        Views { inner: Arc::new(Inner { readers, log, passed, source, pasts, owners }) }
+        Views { inner: Arc::new(Inner { readers, log, passed, changes, source, pasts, owners }) }
     }
 
     /// Whose the streams are that were met so far.
     pub(super) fn owners(&self) -> &Owners {
         &self.inner.owners
+    }
+
+    /// What has changed, noted when it can be read. Others who change what is read beside the views
+    /// note it here, too.
+    pub fn changes(&self) -> Changes {
+        self.inner.changes.clone()
     }
 
     /// The views of a stack, and of all in its tree, as they were at a position.

@@ -24,26 +24,26 @@ pub(super) struct Sums(HashMap<(String, i64), u64>);
 impl Sums {
     /// Counts an event that the other views have taken in: one that ends a configuration or a
     /// deployment is nobody's by then. Whose it is may be `known` already. What a stack's user has
-    /// sent counts with the project of such users as well.
+    /// sent counts with the project of such users as well. Says whose it is.
     pub(super) fn count(
         &mut self,
         db: &Connection,
         event: &RecordedEvent,
         known: Option<&str>,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<Option<ProjectId>> {
         let project = match known {
             Some(project) => Some(project.to_owned()),
             None => project_of(db, event)?,
         };
-        if let Some(project) = project {
+        if let Some(project) = &project {
             let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
             let sender = event.meta.caller.as_ref().filter(|caller| !caller.admin);
-            let sender = sender.map(|caller| &caller.project_id.0).filter(|it| **it != project);
-            for project in sender.cloned().into_iter().chain([project]) {
+            let sender = sender.map(|caller| &caller.project_id.0).filter(|it| *it != project);
+            for project in sender.cloned().into_iter().chain([project.clone()]) {
                 *self.0.entry((project, hour(event.at))).or_default() += bytes;
             }
         }
-        Ok(())
+        Ok(project.map(ProjectId))
     }
 
     /// Writes the sums, and forgets what is older than a day.

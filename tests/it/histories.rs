@@ -62,6 +62,7 @@ impl Past {
             limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
             forbidden_types: forbids_nothing(),
             on_record: Arc::new(views.clone()),
+            changes: views.changes(),
         });
         Self { log, engine, views, vault }
     }

@@ -230,9 +230,10 @@ fn refuse_owned(made: Option<&AlarmMade>) -> Result<(), Refusal> {
 }
 
 async fn look_for_ever(keeper: AlarmKeeper) {
-    loop {
-        for (project, _) in keeper.0.alarms.all() {
-            if keeper.0.alarms.is_stopped.load(Ordering::Relaxed) {
+    let alarms = &keeper.0.alarms;
+    while !alarms.is_stopped.load(Ordering::Relaxed) {
+        for (project, _) in alarms.all() {
+            if alarms.is_stopped.load(Ordering::Relaxed) {
                 return;
             }
             if let Err(error) = keeper.look(&project).await {

@@ -113,7 +113,7 @@ impl CfnFault {
         let error = json!({ "Error": { "Type": who, "Code": code, "Message": message } });
         let mut answer = self.begun();
         match shape::body(format, "ErrorResponse", &error) {
-            Ok((kind, body)) => answer.content_type(kind).body(body),
+            Ok(body) => answer.content_type(format.content_type()).body(body),
             Err(fault) => CfnFault::from(fault).answer(format),
         }
     }

@@ -22,6 +22,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 pub use self::cost::Prices;
 
+pub(super) use self::answer::Given;
 use self::asked::Asked;
 use self::fault::{ACCESS_DENIED, CfnFault, INVALID_ACTION};
 use self::shape::Format;
@@ -77,7 +78,7 @@ pub(super) async fn answer(
     request: HttpRequest,
     payload: web::Payload,
     api: Api,
-    perform: impl AsyncFn(&Served<'_>, &str) -> Outcome,
+    perform: impl AsyncFn(&Served<'_>, &str) -> Result<Given, CfnFault>,
 ) -> HttpResponse {
     let asked = match Asked::action(&request, payload.into_inner()).await {
         Ok(asked) => asked,
@@ -91,7 +92,7 @@ pub(super) async fn answer(
         perform(&Served { state, context: &context, request, asked: &asked }, action).await
     };
     match outcome.await {
-        Ok(result) => answer::answer(format, action, result),
+        Ok(given) => answer::answer(format, action, given),
         Err(fault) => fault.answer(format),
     }
 }
@@ -117,13 +118,19 @@ pub(super) async fn admit(
     Ok((context, admitted))
 }
 
-async fn perform(served: &Served<'_>, action: &str) -> Outcome {
+async fn perform(served: &Served<'_>, action: &str) -> Result<Given, CfnFault> {
+    match action {
+        "DescribeStackResource" => served.describe_stack_resource(action).await.map(Given::Body),
+        action => result_of(served, action).await.map(Given::Result),
+    }
+}
+
+async fn result_of(served: &Served<'_>, action: &str) -> Outcome {
     match action {
         "CancelUpdateStack" => served.cancel_update().await,
         "CreateStack" => served.create_stack().await,
         "DeleteStack" => served.delete_stack().await,
         "DescribeStackEvents" => served.describe_stack_events().await,
-        "DescribeStackResource" => served.describe_stack_resource().await,
         "DescribeStackResources" => served.describe_stack_resources().await,
         "DescribeStacks" => served.describe_stacks().await,
         "EstimateTemplateCost" => served.estimate_template_cost().await,

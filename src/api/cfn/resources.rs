@@ -3,17 +3,18 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU64;
 
+use actix_web::web::Bytes;
 use serde_json::{Value, json};
 
-use super::arn;
 use super::fault::{CfnFault, INVALID_VALUE, MISSING_PARAMETER};
 use super::pages::{PAGE, READ, cut, token};
 use super::stacks::{Outcome, Served};
+use super::{answer, arn};
 use crate::api::error::Fault;
 use crate::api::v1::{requester, resources, time};
 use crate::events::Position;
-use crate::model::JsonMap;
 use crate::model::sizes::{Room, json_bytes};
+use crate::model::{JsonMap, ProjectId};
 use crate::projections::{EventQuery, EventRow, ResourceRow, StackRow};
 
 impl Served<'_> {
@@ -46,9 +47,22 @@ impl Served<'_> {
         Ok(json!({ "StackEvents": events, "NextToken": next }))
     }
 
-    pub(super) async fn describe_stack_resource(&self) -> Outcome {
+    /// What agents ask for: the body of the answer.
+    pub(super) async fn describe_stack_resource(&self, action: &str) -> Result<Bytes, CfnFault> {
+        let (stack, name) = ("StackName", "LogicalResourceId");
+        let (stack, name) = (self.asked.needed(stack)?, self.asked.needed(name)?);
+        let format = self.asked.format();
+        let question = [stack, name, format.content_type()].map(str::to_owned);
+        let made = async {
+            let (project, result) = self.stack_resource(name).await?;
+            Ok((project, answer::body(format, action, result)?))
+        };
+        let caller = &self.context.caller;
+        self.state.polled.answer(caller, ("stack resource", question), made).await
+    }
+
+    async fn stack_resource(&self, name: &str) -> Result<(ProjectId, Value), CfnFault> {
         let stack = self.stack().await?;
-        let name = self.asked.needed("LogicalResourceId")?;
         let (state, context) = (self.state, self.context);
         let resource = resources::named_for(state, context, &stack, name).await?;
         let who = requester(state, context);
@@ -65,7 +79,7 @@ impl Served<'_> {
             ("StackName", stack.name.as_str().into()),
             ("ResourceStatus", status(&resource)),
         ]);
-        Ok(json!({ "StackResourceDetail": detail }))
+        Ok((stack.project_id, json!({ "StackResourceDetail": detail })))
     }
 
     pub(super) async fn describe_stack_resources(&self) -> Outcome {

@@ -18,17 +18,20 @@ pub(in crate::api) enum Format {
 /// What stands as JSON text within XML.
 const AS_JSON: [&str; 2] = ["TemplateBody", "Metadata"];
 
-/// A value under one root, as a body of its type.
-pub(super) fn body(
-    format: Format,
-    root: &str,
-    value: &Value,
-) -> Result<(&'static str, Vec<u8>), Fault> {
+impl Format {
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Format::Xml => "application/xml",
+            Format::Json => "application/json",
+        }
+    }
+}
+
+/// A value under one root.
+pub(super) fn body(format: Format, root: &str, value: &Value) -> Result<Vec<u8>, Fault> {
     match format {
-        Format::Xml => xml(root, value).map(|body| ("application/xml", body.into_bytes())),
-        Format::Json => answer_json(&json!({ root: value }))
-            .map(|body| ("application/json", body))
-            .map_err(Fault::from),
+        Format::Xml => xml(root, value).map(String::into_bytes),
+        Format::Json => answer_json(&json!({ root: value })).map_err(Fault::from),
     }
 }
 

@@ -46,6 +46,9 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
 /// An action, by any verb.
 async fn act(request: HttpRequest, payload: web::Payload) -> HttpResponse {
     let Some(protocol) = Protocol::of(request.method(), request.headers()) else {
+        let perform = async |served: &Served<'_>, action: &str| {
+            perform(served, action).await.map(cfn::Given::Result)
+        };
         return cfn::answer(request, payload, API, perform).await;
     };
     match operate(protocol, &request, payload).await {

@@ -1,6 +1,6 @@
 //! The resources of a stack: list, show, metadata.
 
-use actix_web::{HttpRequest, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::api::past::state_at;
 use crate::api::query::{self, Param, texts};
 use crate::api::request::{Body, Params, boolean};
 use crate::api::url::{Link, Links, link};
-use crate::model::sizes::RESOURCE_REASON;
+use crate::model::sizes::{RESOURCE_REASON, answer_json};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
@@ -232,10 +232,16 @@ pub(in crate::api) async fn metadata(
     wanted: web::Path<ResourcePath>,
 ) -> Answer {
     context.require("resource:metadata").await?;
-    let stack = living_stack(&state, &context, &path).await?;
-    let who = requester(&state, &context);
-    let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
-    answer(&json!({ "metadata": metadata_now(&state, &who, &stack, &resource).await? }))
+    let question = [path.name.clone(), path.id.clone(), wanted.resource.clone()];
+    let made = async {
+        let stack = living_stack(&state, &context, &path).await?;
+        let who = requester(&state, &context);
+        let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
+        let metadata = metadata_now(&state, &who, &stack, &resource).await?;
+        Ok::<_, Fault>((stack.project_id, answer_json(&json!({ "metadata": metadata }))?))
+    };
+    let body = state.polled.answer(&context.caller, ("metadata", question), made).await?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(body))
 }
 
 /// A resource's metadata as it is now. It is read by the resource's own agent, for which it was

@@ -213,6 +213,7 @@ impl Node {
                 })
             },
             on_record: Arc::new(views.clone()),
+            changes: views.changes(),
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
         let outlets = (!settings.read_only).then(|| {
@@ -344,6 +345,9 @@ impl Node {
         }
         for name in &reread.kept {
             tracing::warn!(type.name = %name, "its file is gone; the resource type stays until a restart");
+        }
+        if !reread.changed.is_empty() {
+            self.views.changes().note_all();
         }
         for name in &reread.changed {
             tracing::info!(type.name = %name, "a resource type was read anew");

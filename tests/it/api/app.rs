@@ -226,6 +226,7 @@ impl App {
                 })
             },
             on_record: Arc::new(views.clone()),
+            changes: views.changes(),
         });
         engine.alarms().watch(views.all_alarms().await.unwrap());
         let parts = ApiParts {

@@ -22,6 +22,7 @@ mod once;
 mod openapi;
 mod past;
 mod plans;
+mod polled;
 mod previews;
 mod reads;
 mod regions;

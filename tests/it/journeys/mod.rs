@@ -11,6 +11,7 @@ mod create;
 mod delete;
 mod drift;
 mod elsewhere;
+mod ended;
 mod federated;
 mod fetched;
 mod groups;

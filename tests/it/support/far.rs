@@ -116,6 +116,7 @@ impl Far {
             limits: Ground::limits(),
             forbidden_types: forbids_nothing(),
             on_record: Arc::new(views.clone()),
+            changes: views.changes(),
         });
         let settings = ApiSettings {
             front: hearth::api::FrontSettings::default(),

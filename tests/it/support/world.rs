@@ -57,7 +57,7 @@ pub(crate) struct Former<'a> {
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) views: Views,
-    vault: Arc<Vault>,
+    pub(crate) vault: Arc<Vault>,
     /// The Keystone of its cloud.
     pub(crate) auth_url: String,
     requester: RequestContext,
@@ -282,6 +282,7 @@ impl Ground {
             limits,
             forbidden_types: forbids_nothing(),
             on_record: Arc::new(views.clone()),
+            changes: views.changes(),
         });
         views.after(log.durable_position()).await.unwrap();
         engine.count(views.tally().await.unwrap());
