@@ -303,9 +303,9 @@ impl Ground {
         all.iter().filter(|event| event.event_type.as_ref() == event_type).count()
     }
 
-    /// How many signals were taken that ask for work.
+    /// How many signals were taken that ask for work, a group's changes of size among them.
     pub(crate) async fn signals_taken(&self) -> usize {
-        self.count("SignalTaken").await
+        self.count("SignalTaken").await + self.count("ResizeTaken").await
     }
 
     /// Waits until the work of every signal is done.
