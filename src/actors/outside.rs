@@ -106,17 +106,30 @@ impl Outside {
         let BeatCall { work, subject, step, attempt, .. } = call;
         let services = &self.services;
         let nested = driver.nests().filter(|_| !is_look(step));
-        let (result, kept) = match nested.zip(call.nesting.as_ref()) {
-            Some((nested, nesting)) => {
-                let knowledge = Stack::knowledge(services);
-                let knowledge = &knowledge;
-                let beat = ChildBeat { knowledge, driver, nested, work, subject, step, nesting };
+        let knowledge = Stack::knowledge(services);
+        let knowledge = &knowledge;
+        let child = nested.zip(call.nesting.as_ref()).map(|(nested, nesting)| ChildBeat {
+            knowledge,
+            driver,
+            nested,
+            work,
+            subject,
+            step,
+            nesting,
+        });
+        let there = match &child {
+            Some(beat) => nested::elsewhere(services, session, beat.nested, subject).await,
+            None => Ok(None),
+        };
+        let (result, kept) = match (child, there) {
+            (_, Err(error)) => (Err(error.into()), None),
+            (Some(beat), Ok(None)) => {
                 (nested::beat(&self.beating(session, beat, *attempt)).await, None)
             }
-            None => {
+            (child, Ok(there)) => {
                 let beat = |cloud: &Asks<'_>| driver.beat(cloud, work, subject, step, *attempt);
-                let at = (step, *attempt);
-                executor::run_beat(services, session, &self.asked, claimant, at, beat).await
+                let (of, at) = ((claimant, child.as_ref().zip(there)), (step, *attempt));
+                executor::run_beat(services, session, &self.asked, of, at, beat).await
             }
         };
         let is_shut = |error: &Failure| error.is_unauthorized() || error.is_forbidden();
