@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::alarms::AlarmKeeper;
 use super::claims::{Claimant, unknown};
 use super::neighbors;
+use super::nested::{ChildBeat, definition};
 use super::services::Services;
 use super::software::SoftwareKeeper;
 use crate::events::Meta;
@@ -47,18 +48,20 @@ pub(super) async fn run_for<T>(
 
 /// Runs a beat to its end. Where the step only looks, what would change something is not asked for:
 /// the same step comes first, on record as one that changes something. With the outcome come the
-/// answers that led to it, to be kept.
+/// answers that led to it, to be kept. The beat of a stack elsewhere comes `with` the place.
 pub(super) async fn run_beat(
     services: &Arc<Services>,
     session: &Session,
     asked: &Arc<Meta>,
-    claimant: &Claimant,
+    (claimant, with): (&Claimant, Option<(&ChildBeat<'_>, Session)>),
     (step, attempt): (&Step, Attempt),
     program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
 ) -> (Result<Beat, Failure>, Option<AnswersKept>) {
     let may_change = step.mutates || step.commands;
+    let (child, there) = with.unzip();
     let executor = Executor::new(Some(services), session);
-    let mut executor = Executor { asked: Arc::clone(asked), claimant: Some(claimant), ..executor };
+    let (asked, claimant) = (Arc::clone(asked), Some(claimant));
+    let mut executor = Executor { asked, claimant, child, there, ..executor };
     let mut run = Run::new(executor.facts().await);
     loop {
         match run.go_on(&program) {
@@ -117,6 +120,8 @@ struct Executor<'a> {
     asked: Arc<Meta>,
     /// The resource whose beat it is.
     claimant: Option<&'a Claimant>,
+    /// The beat, where its stack is elsewhere.
+    child: Option<&'a ChildBeat<'a>>,
     /// The place that was reached last.
     there: Option<Session>,
     /// The stack's user who called last.
@@ -127,8 +132,8 @@ struct Executor<'a> {
 
 impl<'a> Executor<'a> {
     fn new(services: Option<&'a Arc<Services>>, session: &'a Session) -> Self {
-        let asked = Arc::default();
-        Self { services, session, asked, claimant: None, there: None, user: None, heard: None }
+        let (asked, claimant, child) = (Arc::default(), None, None);
+        Self { services, session, asked, claimant, child, there: None, user: None, heard: None }
     }
 
     /// Sends a request, if it is not known what comes of it.
@@ -235,6 +240,12 @@ impl<'a> Executor<'a> {
                     Answer::Neighbor(neighbors::seen(services, claimant.stack, known).await?)
                 }
                 (None, _) | (_, None) => Answer::Neighbor(None),
+            },
+            Ask::ChildDefinition => match (self.services, self.child) {
+                (Some(services), Some(child)) => {
+                    Answer::ChildDefinition(definition(services, child).await)
+                }
+                (None, _) | (_, None) => return Err(no_engine()),
             },
             Ask::FreshId => match self.services {
                 Some(services) => Answer::Id(services.clock.fresh_id()),

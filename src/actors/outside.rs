@@ -11,12 +11,13 @@ use super::claims::Claimant;
 use super::executor;
 use super::nest::Busy;
 use super::nested::{self, Beating, ChildBeat};
-use super::resource::{Answered, BeatCall, Nesting, Resource, Signal};
+use super::resource::{Answered, BeatCall, Due, Nesting, Resource};
 use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::{Knowledge, Stack};
-use crate::events::resource::{AnswersKept, Step};
+use crate::events::resource::{AnswersKept, SignalTaken, Step};
 use crate::events::{Meta, Position};
+use crate::model::taint::plain;
 use crate::model::{Action, JsonMap, ProjectId, Refusal, Trustor};
 use crate::openstack::{Behalf, Session};
 use crate::resource_types::agent;
@@ -50,7 +51,7 @@ pub(super) struct Outside {
 
 /// A signal that is to be carried out.
 pub(super) struct SignalCall {
-    pub(super) signal: Signal,
+    pub(super) due: Due,
     pub(super) driver_type: String,
     pub(super) subject: Box<Subject>,
     pub(super) nesting: Box<Nesting>,
@@ -105,17 +106,30 @@ impl Outside {
         let BeatCall { work, subject, step, attempt, .. } = call;
         let services = &self.services;
         let nested = driver.nests().filter(|_| !is_look(step));
-        let (result, kept) = match nested.zip(call.nesting.as_ref()) {
-            Some((nested, nesting)) => {
-                let knowledge = Stack::knowledge(services);
-                let knowledge = &knowledge;
-                let beat = ChildBeat { knowledge, driver, nested, work, subject, step, nesting };
+        let knowledge = Stack::knowledge(services);
+        let knowledge = &knowledge;
+        let child = nested.zip(call.nesting.as_ref()).map(|(nested, nesting)| ChildBeat {
+            knowledge,
+            driver,
+            nested,
+            work,
+            subject,
+            step,
+            nesting,
+        });
+        let there = match &child {
+            Some(beat) => nested::elsewhere(services, session, beat.nested, subject).await,
+            None => Ok(None),
+        };
+        let (result, kept) = match (child, there) {
+            (_, Err(error)) => (Err(error.into()), None),
+            (Some(beat), Ok(None)) => {
                 (nested::beat(&self.beating(session, beat, *attempt)).await, None)
             }
-            None => {
+            (child, Ok(there)) => {
                 let beat = |cloud: &Asks<'_>| driver.beat(cloud, work, subject, step, *attempt);
-                let at = (step, *attempt);
-                executor::run_beat(services, session, &self.asked, claimant, at, beat).await
+                let (of, at) = ((claimant, child.as_ref().zip(there)), (step, *attempt));
+                executor::run_beat(services, session, &self.asked, of, at, beat).await
             }
         };
         let is_shut = |error: &Failure| error.is_unauthorized() || error.is_forbidden();
@@ -155,30 +169,29 @@ impl Outside {
     }
 
     async fn signaled(&self, call: SignalCall) -> Result<SignalOutcome, Failure> {
-        let SignalCall {
-            signal: Signal { id, details, .. },
-            driver_type,
-            subject,
-            nesting,
-            attempt,
-            trustor,
-        } = call;
+        let SignalCall { due, driver_type, subject, nesting, attempt, trustor } = call;
         let (services, asked) = (&self.services, &self.asked);
         let (driver, session) = self.reach(&driver_type, &trustor).await?;
+        let SignalTaken { signal: id, details } = match (due, driver.nests()) {
+            (Due::Resize(taken), Some(nested)) => {
+                let knowledge = Stack::knowledge(services);
+                let beat = looking(&knowledge, (&driver, nested), &subject, &nesting);
+                return self.beating(&session, beat, attempt).resize(&taken.resize).await;
+            }
+            // What was a group, and is none of today's types.
+            (Due::Resize(_), None) => return Ok(SignalOutcome::default()),
+            (Due::Sent(taken), _) => taken,
+        };
         if let Some(adjustment) = driver.adjustment(&subject) {
             return nested::adjust(services, &subject, adjustment, id, asked).await;
         }
         if let Some(reference) = driver.restarts(&subject) {
             return nested::restart(services, &subject, &reference, id, asked).await;
         }
-        let Some(nested) = driver.nests() else {
-            let carry_out =
-                |cloud: &Asks<'_>| driver.program().carry_out_signal(cloud, &subject, &details);
-            return executor::run_for(services, &session, asked, carry_out).await;
-        };
-        let knowledge = Stack::knowledge(services);
-        let beat = looking(&knowledge, (&driver, nested), &subject, &nesting);
-        self.beating(&session, beat, attempt).resize(&details).await
+        let details = plain(details);
+        let carry_out =
+            |cloud: &Asks<'_>| driver.program().carry_out_signal(cloud, &subject, &details);
+        executor::run_for(services, &session, asked, carry_out).await
     }
 
     /// Whether what failed is replaced by the next update.

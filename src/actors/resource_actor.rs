@@ -209,15 +209,15 @@ impl Inhabit for Resource {
                 ctx.spawn(look.into_actor(shell).map(come_back_with));
             }
             ResourceEffect::CarryOutSignal {
-                signal,
+                due,
                 nesting,
                 driver_type,
                 subject,
                 attempt,
                 trustor,
             } => {
-                let id = signal.id;
-                let call = SignalCall { signal, driver_type, subject, nesting, attempt, trustor };
+                let id = due.id();
+                let call = SignalCall { due, driver_type, subject, nesting, attempt, trustor };
                 let work = outside.carry_out(call);
                 ctx.spawn(work.into_actor(shell).map(move |result, shell, ctx| {
                     let Some(result) = result else { return };

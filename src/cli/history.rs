@@ -360,6 +360,9 @@ fn resource_detail(event: ResourceEvent) -> String {
             format!("{word}: {}", body.reason)
         }
         ResourceEvent::SignalTaken(body) => body.signal.to_string(),
+        ResourceEvent::ResizeTaken(body) => {
+            format!("from {} to {} members", body.resize.from, body.resize.to)
+        }
         ResourceEvent::SignalHandled(body) => body.reason.or(body.error).unwrap_or_default(),
         ResourceEvent::Remarked(body) => body.reason,
         ResourceEvent::HookReached(body) => body.hook.to_string(),

@@ -32,6 +32,7 @@ events! {
         HookLeft = 1,
         UpdateRefused = 1,
         SignalTaken = 1,
+        ResizeTaken = 1,
         SignalHandled = 1,
         Remarked = 1,
         ActionSettled = 1,
@@ -272,13 +273,47 @@ pub struct UpdateRefused {
     pub reason: String,
 }
 
-/// A signal came that asks for calls, or for another size of a group; they are made until
-/// `SignalHandled` says how they ended.
+/// A signal came that asks for calls; they are made until `SignalHandled` says how they ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SignalTaken {
     pub signal: CommandId,
     /// As sent; leaves that hold a secret are sealed.
     pub details: Value,
+}
+
+/// A group is to have another size; it is brought there until `SignalHandled` says how that ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResizeTaken {
+    pub signal: CommandId,
+    #[serde(flatten)]
+    pub resize: Resize,
+}
+
+impl ResizeTaken {
+    /// What a group's `SignalTaken` is: the first builds had no other event for a change of size. A
+    /// group takes no signals of users, so that nothing else of that name is in its stream.
+    pub fn formerly(taken: &SignalTaken) -> Option<Self> {
+        let resize = Resize::deserialize(&taken.details).ok()?;
+        Some(Self { signal: taken.signal, resize })
+    }
+}
+
+/// A change of a group's size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resize {
+    /// How many members there were.
+    #[serde(rename = "capacity")]
+    pub from: usize,
+    /// How many there are to be.
+    #[serde(rename = "size")]
+    pub to: usize,
+    /// What the policy says.
+    pub adjustment: f64,
+    #[serde(rename = "adjustment_type")]
+    pub kind: String,
+    /// How long the group rests after it.
+    #[serde(rename = "cooldown", default, skip_serializing_if = "Option::is_none")]
+    pub cooldown_secs: Option<i64>,
 }
 
 /// What a signal came to; the status stays.

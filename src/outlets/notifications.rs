@@ -115,7 +115,7 @@ async fn notification(
             let id = event.stream.as_str().strip_prefix("stack-").and_then(|id| id.parse().ok());
             (id.map(StackId), None)
         }
-        "SignalTaken" | "SignalHandled" => {
+        "SignalTaken" | "ResizeTaken" | "SignalHandled" => {
             let scaled = groups.scaled(parts, event).await?;
             (scaled.as_ref().map(|scaled| scaled.stack), scaled)
         }

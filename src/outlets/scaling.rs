@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Broken, OutletParts};
-use crate::events::resource::{ActionStarted, SignalTaken};
+use crate::events::resource::{ActionStarted, ResizeTaken};
 use crate::events::{RecordedEvent, ResourceEvent, StreamRevision};
 use crate::model::{PHYSICAL_NAME_MAX_CHARS, ResourceId, StackId, physical_name};
 
@@ -21,8 +21,8 @@ pub(super) struct Groups(HashMap<ResourceId, Option<Group>>);
 struct Group {
     stack: StackId,
     name: String,
-    /// The signals that were taken and are not handled yet.
-    taken: Vec<SignalTaken>,
+    /// Those that were taken and are not handled yet.
+    taken: Vec<ResizeTaken>,
 }
 
 /// A step in the change of a group's size.
@@ -32,9 +32,9 @@ pub(super) struct Scaled {
     pub(super) suffix: &'static str,
     group: String,
     message: String,
-    capacity: Value,
+    capacity: usize,
     adjustment: Value,
-    adjustment_type: Value,
+    adjustment_type: String,
 }
 
 impl Groups {
@@ -82,26 +82,26 @@ impl Group {
 
     /// Takes in what happened; what that means for the size.
     fn take(&mut self, event: &RecordedEvent) -> Option<Scaled> {
-        if !["SignalTaken", "SignalHandled"].contains(&event.event_type.as_ref()) {
+        if !["SignalTaken", "ResizeTaken", "SignalHandled"].contains(&event.event_type.as_ref()) {
             return None;
         }
         let (asked, end) = match event.decode::<ResourceEvent>() {
-            Ok(ResourceEvent::SignalTaken(taken)) => {
-                self.taken.push(taken.clone());
-                (taken, None)
-            }
+            Ok(ResourceEvent::SignalTaken(taken)) => (ResizeTaken::formerly(&taken)?, None),
+            Ok(ResourceEvent::ResizeTaken(taken)) => (taken, None),
             Ok(ResourceEvent::SignalHandled(handled)) => {
                 let at = self.taken.iter().position(|taken| taken.signal == handled.signal)?;
                 (self.taken.remove(at), Some(handled.error))
             }
             _ => return None,
         };
-        let group = self.name.clone();
-        let of = |key: &str| asked.details.get(key).cloned().unwrap_or_default();
+        if end.is_none() {
+            self.taken.push(asked.clone());
+        }
+        let (group, resize) = (self.name.clone(), asked.resize);
         let (suffix, message, capacity) = match end {
-            None => ("start", format!("Start resizing the group {group}"), of("capacity")),
-            Some(None) => ("end", format!("End resizing the group {group}"), of("size")),
-            Some(Some(error)) => ("error", error, of("capacity")),
+            None => ("start", format!("Start resizing the group {group}"), resize.from),
+            Some(None) => ("end", format!("End resizing the group {group}"), resize.to),
+            Some(Some(error)) => ("error", error, resize.from),
         };
         Some(Scaled {
             stack: self.stack,
@@ -109,8 +109,8 @@ impl Group {
             group,
             message,
             capacity,
-            adjustment: whole(of("adjustment")),
-            adjustment_type: of("adjustment_type"),
+            adjustment: whole(resize.adjustment),
+            adjustment_type: resize.kind,
         })
     }
 }
@@ -139,10 +139,10 @@ impl Scaled {
 }
 
 /// A number as it was written: whole where it is whole.
-fn whole(number: Value) -> Value {
-    match number.as_f64() {
-        Some(value) if value.fract() == 0.0 && value.abs() < 9e15 => json!(value as i64),
-        _ => number,
+fn whole(number: f64) -> Value {
+    match number.fract() == 0.0 && number.abs() < 9e15 {
+        true => json!(number as i64),
+        false => json!(number),
     }
 }
 
@@ -150,7 +150,7 @@ fn whole(number: Value) -> Value {
 mod tests {
     use super::super::story::recorded;
     use super::*;
-    use crate::events::resource::{Definition, SignalHandled};
+    use crate::events::resource::{Definition, Resize, SignalHandled, SignalTaken};
     use crate::events::{Meta, StreamId};
     use crate::model::{Action, CommandId, JsonMap};
 
@@ -190,10 +190,10 @@ mod tests {
         CommandId(uuid::Uuid::from_u128(number))
     }
 
-    fn taken(number: u128, from: usize, to: usize) -> SignalTaken {
-        let details = json!({ "capacity": from, "size": to, "adjustment": 1.0,
-                              "adjustment_type": "change_in_capacity" });
-        SignalTaken { signal: signal(number), details }
+    fn taken(number: u128, from: usize, to: usize) -> ResizeTaken {
+        let kind = "change_in_capacity".to_owned();
+        let resize = Resize { from, to, adjustment: 1.0, kind, cooldown_secs: None };
+        ResizeTaken { signal: signal(number), resize }
     }
 
     fn handled(number: u128, error: Option<&str>) -> SignalHandled {
@@ -216,11 +216,11 @@ mod tests {
     fn a_change_of_size_begins_with_the_size_before_and_ends_with_the_one_after() {
         let mut events = vec![event(1, begun()), event(2, taken(1, 1, 2))];
         let start = told(&events).unwrap();
-        assert_eq!((start.suffix, &start.capacity), ("start", &json!(1)));
+        assert_eq!((start.suffix, start.capacity), ("start", 1));
         assert_eq!(start.adjustment.to_string(), "1");
         events.push(event(3, handled(1, None)));
         let end = told(&events).unwrap();
-        assert_eq!((end.suffix, &end.capacity), ("end", &json!(2)));
+        assert_eq!((end.suffix, end.capacity), ("end", 2));
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         let events =
             [event(1, begun()), event(2, taken(1, 1, 2)), event(3, handled(1, Some("boom")))];
         let failed = told(&events).unwrap();
-        assert_eq!((failed.suffix, &failed.capacity), ("error", &json!(1)));
+        assert_eq!((failed.suffix, failed.capacity), ("error", 1));
         assert_eq!(failed.message, "boom");
     }
 
@@ -240,7 +240,20 @@ mod tests {
             event(3, taken(2, 2, 3)),
             event(4, handled(1, None)),
         ];
-        assert_eq!(told(&events).unwrap().capacity, json!(2));
+        assert_eq!(told(&events).unwrap().capacity, 2);
+    }
+
+    #[test]
+    fn a_change_is_told_that_an_earlier_build_wrote_as_a_signal() {
+        let details = json!({ "capacity": 1, "size": 2, "adjustment": 1.5,
+                              "adjustment_type": "change_in_capacity" });
+        let former = SignalTaken { signal: signal(1), details };
+        let mut events = vec![event(1, begun()), event(2, former)];
+        let start = told(&events).unwrap();
+        assert_eq!((start.suffix, start.capacity), ("start", 1));
+        assert_eq!((start.adjustment, &*start.adjustment_type), (json!(1.5), "change_in_capacity"));
+        events.push(event(3, handled(1, None)));
+        assert_eq!(told(&events).unwrap().capacity, 2);
     }
 
     #[test]

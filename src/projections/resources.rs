@@ -11,7 +11,7 @@ use super::columns::{
 use super::error::ViewError;
 use super::event_list;
 use super::known::{Known, known};
-use crate::events::resource::{ActionStarted, HookReached};
+use crate::events::resource::{ActionStarted, HookReached, ResizeTaken, SignalTaken};
 use crate::events::stack::{ReplacementStarted, Row, TraversalSettled, TraversalStarted};
 use crate::events::{Position, RecordedEvent, ResourceEvent};
 use crate::model::{Action, Holder, Hook, ProjectId, ResourceId, ResourceName, StackId, Status};
@@ -94,9 +94,10 @@ pub(super) fn apply(
             set_state(db, id, state, &body.reason, physical_id)?;
             Ok(())
         }
-        ResourceEvent::SignalTaken(body) => {
+        ResourceEvent::SignalTaken(SignalTaken { signal, .. })
+        | ResourceEvent::ResizeTaken(ResizeTaken { signal, .. }) => {
             db.prepare_cached("INSERT OR IGNORE INTO signals_due VALUES (?1, ?2)")?
-                .execute([bytes(id.0), bytes(body.signal.0)])?;
+                .execute([bytes(id.0), bytes(signal.0)])?;
             Ok(())
         }
         ResourceEvent::SignalHandled(body) => {

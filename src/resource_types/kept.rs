@@ -136,6 +136,8 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         (Kept::Neighbor(neighbor), Ask::Neighbor(_)) => Answer::Neighbor(neighbor),
         (Kept::Id(id), Ask::FreshId | Ask::SharedId(_)) => Answer::Id(id),
         (Kept::Done, Ask::Pause(_)) => Answer::Done,
+        // Nothing that a program decides hangs on what is in it.
+        (Kept::Done, Ask::ChildDefinition) => Answer::ChildDefinition(Ok(Value::Null)),
         _ => return None,
     }))
 }
@@ -165,6 +167,9 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
             Answer::Claimed(id) => Kept::Claimed(id.clone()),
             Answer::Shares(shares) => Kept::Shares(*shares),
             Answer::Neighbor(neighbor) => Kept::Neighbor(neighbor.clone()),
+            // It has what its parent's environment hides.
+            Answer::ChildDefinition(Ok(_)) => Kept::Done,
+            Answer::ChildDefinition(Err(_)) => return None,
             Answer::Id(id) => Kept::Id(*id),
             Answer::Done => Kept::Done,
         },
@@ -262,6 +267,7 @@ impl fmt::Display for Ask {
             Ask::Neighbor(NeighborKnown::Name(name) | NeighborKnown::Reference(name)) => {
                 write!(f, "resource {name}")
             }
+            Ask::ChildDefinition => f.write_str("definition of the stack elsewhere"),
             Ask::FreshId => f.write_str("fresh id"),
             Ask::SharedId(purpose) => write!(f, "shared id for {purpose}"),
             Ask::Pause(time) => write!(f, "pause {time:?}"),
@@ -285,6 +291,7 @@ mod tests {
 
     use super::*;
     use crate::openstack::Service;
+    use crate::resource_types::failure::Failure;
 
     fn there_and_back(ask: &Ask, given: Result<Answer, CloudError>) -> Result<Answer, CloudError> {
         let kept = kept([(ask, &given)].into_iter());
@@ -335,6 +342,19 @@ mod tests {
             let read = there_and_back(&ask, Ok(Answer::Neighbor(neighbor.clone())));
             assert!(matches!(read, Ok(Answer::Neighbor(known)) if known == neighbor));
         }
+    }
+
+    #[test]
+    fn of_a_definition_that_is_told_elsewhere_it_is_kept_that_there_was_one() {
+        let given = Answer::ChildDefinition(Ok(json!({ "environment": { "secret": "s3cret" } })));
+        let ask = Ask::ChildDefinition;
+        let kept = kept([(&ask, &Ok(given))].into_iter());
+        assert!(!format!("{kept:?}").contains("s3cret"), "{kept:?}");
+        let read = answer(&ask, &kept[0]);
+        assert!(matches!(read, Some(Ok(Answer::ChildDefinition(Ok(Value::Null))))), "{read:?}");
+        let refused = Answer::ChildDefinition(Err(Failure::Failed("no".to_owned())));
+        let kept = super::kept([(&ask, &Ok(refused))].into_iter());
+        assert!(answer(&ask, &kept[0]).is_none());
     }
 
     #[test]

@@ -349,7 +349,7 @@ fn kind_shown(kind: &str) -> String {
     match kind {
         "String" => "text".to_owned(),
         "bool" => "true or false".to_owned(),
-        "u16" | "u32" | "u64" | "f64" => "number".to_owned(),
+        "u16" | "u32" | "u64" | "usize" | "i64" | "f64" => "number".to_owned(),
         "Value" | "serde_json::Value" => "JSON".to_owned(),
         "JsonMap" => "an object".to_owned(),
         "DateTime<Utc>" => "a time".to_owned(),

@@ -493,6 +493,17 @@ fn resource() -> Vec<ResourceEvent> {
         HookLeft { hook: Hook::PostDelete, silent: false }.into(),
         UpdateRefused { traversal, reason: "update is restricted for resource.".to_owned() }.into(),
         SignalTaken { signal, details: sealed("resource-r/13/details") }.into(),
+        ResizeTaken {
+            signal,
+            resize: Resize {
+                from: 1,
+                to: 2,
+                adjustment: 1.5,
+                kind: "change_in_capacity".to_owned(),
+                cooldown_secs: Some(60),
+            },
+        }
+        .into(),
         SignalHandled {
             signal,
             reason: Some("Signal: status:SUCCESS reason:done".to_owned()),

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::asks::{See, end_of, meta, sight, tell};
 use super::beating::Beating;
+use super::make;
 use super::sight::{Parent, Seen, Sight};
 use super::turn::{ChildDefined, Defined, Telling, Turn, refused};
-use super::{make, remote};
 use crate::actors::executor;
 use crate::actors::project::ProjectCommand;
 use crate::actors::stack::{Known, Revise};
@@ -22,11 +22,7 @@ pub(super) const SILENCE: Duration = Duration::from_millis(500);
 
 /// Makes one beat.
 pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
-    let Beating { services, session, ref beat, .. } = *beating;
-    if let Some(there) = remote::elsewhere(services, session, beat.nested, beat.subject).await? {
-        return remote::beat(beating, &there).await;
-    }
-    match beat.turn(&beating.moment()) {
+    match beating.beat.turn(&beating.moment()) {
         Turn::Define => beating.define().await,
         Turn::Tell(telling) => beating.tell(telling).await,
         Turn::Await => beating.settle().await,

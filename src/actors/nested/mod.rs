@@ -1,5 +1,6 @@
 //! Child stacks: the beats of resources whose work is one. They speak to the engine as beats of
-//! other types speak to a cloud, and need no polling: a child's end is awaited.
+//! other types speak to a cloud, and need no polling: a child's end is awaited. A stack that stands
+//! elsewhere is not the engine's: its beats are a program as others are.
 //!
 //! What a beat does is decided by `turn`, of what `sight` shows; both are pure, and the simulator
 //! drives them as the actors do here. A child's id follows from its resource, and the id of each
@@ -30,7 +31,7 @@ pub(super) use beating::Beating;
 pub(super) use beats::beat;
 pub(super) use found::found;
 pub use make::revise;
-pub(super) use remote::{ask_elsewhere, question};
+pub(super) use remote::{ask_elsewhere, definition, elsewhere, question};
 pub(super) use restart::restart;
 pub(super) use scale::{adjust, answer_adjusted, size};
 pub use scale::{adjusted, adjustment_of, sized};

@@ -1,5 +1,5 @@
-//! Stacks that a resource has in another region or cloud: the same beats, spoken to the Heat there
-//! through its API. Nothing of such a stack is in the log here but that it was made.
+//! Stacks that a resource has in another region or cloud: where that is, what they are made of, and
+//! what there is of them for those who look.
 
 use std::sync::Arc;
 
@@ -8,21 +8,18 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::asks::parent;
-use super::beating::Beating;
 use super::turn::ChildBeat;
 use crate::actors::previewed::{FarAsk, Preview, PreviewWithin, PreviewedResource};
 use crate::actors::services::Services;
-use crate::events::resource::Step;
-use crate::model::Action;
+use crate::clock::Moment;
 use crate::model::taint;
-use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::openstack::{CloudError, Request, Session};
 use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
-use crate::resource_types::declared::nesting::ChildStage;
-use crate::resource_types::stage::{Stages, stages};
-use crate::resource_types::{Attempt, Beat, Failure, Learned, Subject, Work};
+use crate::resource_types::declared::nesting::elsewhere::{heat, request};
+use crate::resource_types::{Failure, Subject};
 
 /// The session there, where a resource's stack is to stand somewhere else than here.
-pub(super) async fn elsewhere(
+pub(in crate::actors) async fn elsewhere(
     services: &Services,
     session: &Session,
     nested: &dyn Nested,
@@ -34,127 +31,27 @@ pub(super) async fn elsewhere(
     }
 }
 
-fn heat() -> Service {
-    Service::of_type("orchestration")
-}
-
-stages! {
-    /// What a stack elsewhere goes through.
-    enum Stage {
-        Create = "remote_create" Changes,
-        Update = "remote_update" Changes,
-        Act = "remote_act" Changes,
-        Delete = "remote_delete" Changes,
-        Wait = "remote_wait" Looks,
-    }
-}
-
-fn next(next: Step) -> Beat {
-    Beat::Next { learned: Learned::default(), next }
-}
-
-fn done() -> Beat {
-    Beat::Done { learned: Learned::default() }
-}
-
-/// Makes one beat there.
-pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure> {
-    let subject = beating.beat.subject;
-    let step = beating.beat.step;
-    let Some(stage) = Stage::of(step) else {
-        return match ChildStage::of(step) {
-            Some(ChildStage::Define) if subject.physical_id.is_none() => {
-                Ok(next(Stage::Create.step()))
-            }
-            Some(ChildStage::Define) => Ok(next(Stage::Update.step())),
-            // What is abandoned stays.
-            Some(ChildStage::Delete) if subject.abandons => Ok(done()),
-            Some(ChildStage::Delete) => Ok(next(Stage::Delete.step())),
-            Some(ChildStage::Act) => Ok(next(Stage::Act.step())),
-            Some(ChildStage::Settle | ChildStage::Pause) | None => settle(beating, there).await,
-        };
-    };
-    match stage {
-        Stage::Create => create(beating, there).await,
-        Stage::Update => {
-            let mut body = definition(beating).await?;
-            body["disable_rollback"] = true.into();
-            there.send(request(Request::put, subject, "").json(body)).await?;
-            Ok(next(Stage::Wait.with("UPDATE".into())))
-        }
-        Stage::Act => {
-            let Work::Act(action) = *beating.beat.work else { return Ok(done()) };
-            let word = action.as_str().to_lowercase();
-            let body = json!({ word: null });
-            there.send(request(Request::post, subject, "/actions").json(body)).await?;
-            Ok(next(Stage::Wait.with(action.as_str().into())))
-        }
-        Stage::Delete => {
-            let Some(id) = found(there, subject).await? else { return Ok(done()) };
-            let known = Subject { physical_id: Some(id.clone()), ..subject.clone() };
-            match there.send(request(Request::delete, &known, "")).await {
-                Ok(_) => {}
-                Err(error) if error.is_not_found() => return Ok(done()),
-                Err(error) => return Err(error.into()),
-            }
-            let learned = Learned { physical_id: Some(id), ..Learned::default() };
-            Ok(Beat::Next { learned, next: Stage::Wait.with("DELETE".into()) })
-        }
-        Stage::Wait => settle(beating, there).await,
-    }
-}
-
-/// The id of the stack there: the one known, or that of the name.
-async fn found(there: &Session, subject: &Subject) -> Result<Option<String>, Failure> {
-    if let Some(id) = &subject.physical_id {
-        return Ok(Some(id.clone()));
-    }
-    let request = Request::get(heat(), "/stacks").query("stack_name", &subject.physical_name);
-    let listed = there.send(request).await?.json()?;
-    let mut stacks = listed["stacks"].as_array().into_iter().flatten();
-    let named = stacks.find(|stack| stack["stack_name"] == subject.physical_name.as_str());
-    Ok(named.and_then(|stack| stack["id"].as_str()).map(str::to_owned))
-}
-
-async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure> {
-    let former = match beating.attempt {
-        Attempt::First => None,
-        Attempt::Unanswered => found(there, beating.beat.subject).await?,
-    };
-    let id = match former {
-        Some(id) => id,
-        None => {
-            let mut body = definition(beating).await?;
-            body["stack_name"] = beating.beat.subject.physical_name.as_str().into();
-            body["disable_rollback"] = true.into();
-            let made = there.send(Request::post(heat(), "/stacks").json(body)).await?.json()?;
-            let missing = || Failure::Failed("The stack that was made has no id.".to_owned());
-            made["stack"]["id"].as_str().ok_or_else(missing)?.to_owned()
-        }
-    };
-    let learned = Learned { physical_id: Some(id), ..Learned::default() };
-    Ok(Beat::Next { learned, next: Stage::Wait.with("CREATE".into()) })
-}
-
-/// What the stack there is made of.
-async fn definition(beating: &Beating<'_>) -> Result<Value, Failure> {
-    let (known, parent) = parent(beating.services, &beating.beat).await?;
-    let ChildBeat { nested, work, .. } = beating.beat;
-    let moment = beating.moment();
-    let subject = beating.beat.filled();
+/// What the stack there of a beat is made of.
+pub(in crate::actors) async fn definition(
+    services: &Arc<Services>,
+    beat: &ChildBeat<'_>,
+) -> Result<Value, Failure> {
+    let (known, parent) = parent(services, beat).await?;
+    let moment = Moment::of(services.clock.as_ref());
+    let subject = beat.filled();
     let ask = ChildAsk {
-        work,
+        work: beat.work,
         subject: &subject,
         definition: &known.definition,
         child: None,
         used: None,
-        templates: beating.services.registry.operator_templates(),
-        room: beating.services.limits.tree().room(),
-        timeout: parent.timeout(beating.services.limits.stack_action_timeout),
+        templates: services.registry.operator_templates(),
+        room: services.limits.tree().room(),
+        timeout: parent.timeout(services.limits.stack_action_timeout),
         now: moment.now,
         chance: &|bytes| moment.fill(bytes),
     };
-    question(nested, &ask)
+    question(beat.nested, &ask)
 }
 
 /// What a stack there is made of, as its API is told.
@@ -174,33 +71,6 @@ pub(in crate::actors) fn question(
         body["timeout_mins"] = minutes.into();
     }
     Ok(body)
-}
-
-fn request(verb: impl Fn(Service, String) -> Request, subject: &Subject, rest: &str) -> Request {
-    let name = path_segment(&subject.physical_name);
-    let id = path_segment(subject.physical_id.as_deref().unwrap_or_default());
-    verb(heat(), format!("/stacks/{name}/{id}{rest}"))
-}
-
-async fn settle(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure> {
-    let wanted = beating.beat.step.state.as_str().unwrap_or_default();
-    let stack = match show(there, beating.beat.subject).await {
-        Ok(stack) => stack,
-        Err(error) if error.is_not_found() && wanted == Action::Delete.as_str() => {
-            return Ok(done());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let state = stack["stack_status"].as_str().unwrap_or_default();
-    let (action, status) = state.split_once('_').unwrap_or((state, ""));
-    let reason = stack["stack_status_reason"].as_str().unwrap_or_default();
-    match status {
-        _ if action != wanted => Ok(Beat::Wait { after: None }),
-        "IN_PROGRESS" => Ok(Beat::Wait { after: None }),
-        "COMPLETE" => Ok(done()),
-        "FAILED" => Err(Failure::in_error(state, reason)),
-        _ => Err(Failure::unknown_status("Resource failed", state)),
-    }
 }
 
 async fn show(there: &Session, subject: &Subject) -> Result<Value, CloudError> {

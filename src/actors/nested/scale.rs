@@ -2,7 +2,6 @@
 
 use actix::prelude::*;
 use futures::channel::oneshot;
-use serde_json::Value;
 
 use super::asks::{See, end_of, meta, sight, tell};
 use super::beating::Beating;
@@ -11,12 +10,13 @@ use super::sight::Seen;
 use super::turn::ChildBeat;
 use super::{derived, own_child};
 use crate::actors::look::ResourceReferred;
-use crate::actors::resource::{Adjust, Adjusted, Resize, Resource, ResourceCommand};
+use crate::actors::resource::{Adjust, Adjusted, Resource, ResourceCommand};
 use crate::actors::services::{SENDS_MAX, Services};
 use crate::actors::shell::Shell;
 use crate::actors::stack::ChildEnd;
 use crate::clock::Moment;
 use crate::events::Meta;
+use crate::events::resource::Resize;
 use crate::model::{CommandId, JsonMap, Refusal, Status};
 use crate::resource_types::{
     Adjustment, ChildSignaled, Declared, Failure, Said, SignalOutcome, Subject, cooldown,
@@ -167,11 +167,9 @@ impl Beating<'_> {
     /// Brings the group to a size, and awaits that.
     pub(in crate::actors) async fn resize(
         &self,
-        details: &Value,
+        resize: &Resize,
     ) -> Result<SignalOutcome, Failure> {
         let beat = &self.beat;
-        let resize: Option<Resize> = serde_json::from_value(details.clone()).ok();
-        let Some(resize) = resize else { return Ok(SignalOutcome::default()) };
         let sight = sight(self.services, beat).await?.ok_or_else(silent)?;
         if sight.seen.is_none() {
             return Err(Failure::Failed("The group has no members' stack.".to_owned()));
@@ -194,7 +192,7 @@ impl Beating<'_> {
                     .await
             }
         };
-        Ok(beat.scaled(&resize, &end, observed, &self.moment()))
+        Ok(beat.scaled(resize, &end, observed, &self.moment()))
     }
 }
 

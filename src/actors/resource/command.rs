@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::events::resource::{AnswersKept, Definition, Step};
+use crate::events::resource::{AnswersKept, Definition, Resize, ResizeTaken, SignalTaken, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
@@ -112,20 +111,21 @@ pub struct Adjust {
     pub adjustment: Adjustment,
 }
 
-/// What an adjustment makes of a group: what its `SignalTaken` says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Resize {
-    /// How many members there were.
-    #[serde(rename = "capacity")]
-    pub from: usize,
-    #[serde(rename = "size")]
-    pub to: usize,
-    pub adjustment: f64,
-    #[serde(rename = "adjustment_type")]
-    pub kind: String,
-    /// How long the group rests after it.
-    #[serde(rename = "cooldown", default, skip_serializing_if = "Option::is_none")]
-    pub cooldown_secs: Option<i64>,
+/// What was taken and is not done yet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Due {
+    /// What a signal asks for, with what it brought.
+    Sent(SignalTaken),
+    Resize(ResizeTaken),
+}
+
+impl Due {
+    pub fn id(&self) -> CommandId {
+        match self {
+            Self::Sent(taken) => taken.signal,
+            Self::Resize(taken) => taken.signal,
+        }
+    }
 }
 
 /// How an adjustment ended.
@@ -369,9 +369,9 @@ pub enum ResourceEffect {
         wanted: Vec<String>,
         trustor: Trustor,
     },
-    /// Make the calls that a signal asks for; what they come to comes back as `SignalCarriedOut`.
+    /// Do what is due of a signal; what that comes to comes back as `SignalCarriedOut`.
     CarryOutSignal {
-        signal: Signal,
+        due: Due,
         nesting: Box<Nesting>,
         driver_type: String,
         subject: Box<Subject>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::command::{Outcome, ResourceCommand, ResourceEffect, StackIdentity};
+use super::command::{Due, Outcome, ResourceCommand, ResourceEffect, StackIdentity};
 use super::decide::act::told_reason;
 use super::phase::Phase;
 use super::state::{Decider, HookAt, Knowledge, Resource, Working};
@@ -117,11 +117,15 @@ impl Aggregate for Resource {
             }
             ResourceEvent::SignalTaken(taken) => {
                 self.know_signal(taken.signal);
-                self.signals_due.push(taken.clone());
+                self.signals_due.push(Due::Sent(taken.clone()));
+            }
+            ResourceEvent::ResizeTaken(taken) => {
+                self.know_signal(taken.signal);
+                self.signals_due.push(Due::Resize(taken.clone()));
             }
             ResourceEvent::SignalHandled(handled) => {
                 self.know_signal(handled.signal);
-                self.signals_due.retain(|taken| taken.signal != handled.signal);
+                self.signals_due.retain(|due| due.id() != handled.signal);
                 self.keep_signals(&handled.metadata);
                 self.take_data(&handled.data);
                 Arc::make_mut(&mut self.attributes).extend(handled.attributes.clone());

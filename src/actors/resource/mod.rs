@@ -14,8 +14,8 @@ mod subject;
 mod verdict;
 
 pub use command::{
-    Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome,
-    Report, Resize, ResourceCommand, ResourceEffect, Signal, StackIdentity,
+    Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Due, Nesting, Outcome,
+    Report, ResourceCommand, ResourceEffect, Signal, StackIdentity,
 };
 pub use phase::{AtWork, Call, Phase};
 pub use rerun::Replayed;

@@ -91,6 +91,7 @@ impl Phase {
             | ResourceEvent::HookLeft(_)
             | ResourceEvent::UpdateRefused(_)
             | ResourceEvent::SignalTaken(_)
+            | ResourceEvent::ResizeTaken(_)
             | ResourceEvent::SignalHandled(_)
             | ResourceEvent::Remarked(_) => true,
         }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::command::{Act, Converge, Outcome, ResourceCommand, StackIdentity};
+use super::command::{Act, Converge, Due, Outcome, ResourceCommand, StackIdentity};
 use super::phase::{Call, Phase};
 use crate::actors::shell::Deciding;
-use crate::events::resource::{Definition, RealityObserved, SignalTaken};
+use crate::events::resource::{Definition, RealityObserved};
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId,
     TraversalOptions, Trustor,
@@ -89,8 +89,8 @@ pub struct Resource {
     pub(super) signals_bytes: usize,
     /// The newest signals, so that none is taken twice.
     pub(super) signals_known: VecDeque<CommandId>,
-    /// Signals whose calls are not made yet.
-    pub(super) signals_due: Vec<SignalTaken>,
+    /// Signals of which something is not done yet.
+    pub(super) signals_due: Vec<Due>,
     /// The signal whose calls were made last, and why they failed.
     pub(super) handled: Option<(CommandId, Option<String>)>,
     /// How it stood before its deletion began.

@@ -111,7 +111,8 @@ impl Story {
         self
     }
 
-    fn take(&mut self, events: Vec<ResourceEvent>, at: DateTime<Utc>) {
+    /// Puts events on record.
+    pub(in crate::actors) fn take(&mut self, events: Vec<ResourceEvent>, at: DateTime<Utc>) {
         for event in events {
             self.resource.apply(&event, at);
             self.log.push((event.clone(), at));

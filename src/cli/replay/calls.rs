@@ -173,6 +173,8 @@ fn answered(answer: &Answer) -> Value {
         Answer::Claimed(id) => json!(id),
         Answer::Shares(shares) => json!(shares),
         Answer::Neighbor(neighbor) => json!(neighbor),
+        Answer::ChildDefinition(Err(failure)) => json!({ "error": failure.class() }),
+        Answer::ChildDefinition(Ok(_)) => "done".into(),
         Answer::Id(id) => json!(id),
         Answer::Done => "done".into(),
     }

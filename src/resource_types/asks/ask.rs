@@ -11,6 +11,7 @@ use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, Refusal, Secret};
 use crate::openstack::{
     CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
 };
+use crate::resource_types::failure::Failure;
 use crate::resource_types::job::StackUser;
 use crate::resource_types::software::{Deploy, Deployment, SoftwareConfig};
 
@@ -53,6 +54,8 @@ pub enum Ask {
     Shares(String),
     /// What there is of another resource of the stack.
     Neighbor(NeighborKnown),
+    /// What the resource's stack is made of, as the Heat of another place is told it.
+    ChildDefinition,
     /// An id that nothing has yet.
     FreshId,
     /// An id for a purpose that is the same whoever of the project asks for it, and that nobody else
@@ -130,6 +133,7 @@ pub enum Answer {
     Shares(bool),
     /// None: there is no such resource.
     Neighbor(Option<Neighbor>),
+    ChildDefinition(Result<Value, Failure>),
     Id(Uuid),
     Done,
 }
@@ -165,6 +169,7 @@ impl Ask {
             | Ask::Claim { .. }
             | Ask::Shares(_)
             | Ask::Neighbor(_)
+            | Ask::ChildDefinition
             | Ask::FreshId
             | Ask::SharedId(_)
             | Ask::Pause(_) => false,

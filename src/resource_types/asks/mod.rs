@@ -17,6 +17,7 @@ pub use self::ask::{
     AlarmAsk, Answer, Ask, Neighbor, NeighborKnown, Place, SoftwareAnswer, SoftwareAsk,
 };
 pub use self::software::Software;
+use super::failure::Failure;
 use super::job::StackUser;
 use crate::model::{ProjectId, Refusal, Secret};
 use crate::openstack::{
@@ -249,6 +250,19 @@ impl Asks<'_> {
         match self.ask(Ask::Neighbor(known))? {
             Answer::Neighbor(neighbor) => Ok(neighbor),
             _ => Err(unlike()),
+        }
+    }
+
+    /// The place that the resource's stack stands at: whoever runs its beats has reached it.
+    pub(super) fn there(&self) -> There<'_> {
+        There(self)
+    }
+
+    /// What that stack is made of, as the Heat there is told it.
+    pub(super) fn child_definition(&self) -> Result<Value, Failure> {
+        match self.ask(Ask::ChildDefinition)? {
+            Answer::ChildDefinition(definition) => definition,
+            _ => Err(unlike().into()),
         }
     }
 

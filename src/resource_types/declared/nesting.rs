@@ -1,10 +1,14 @@
-//! The program of a type whose work is a child stack: its beats are the engine's.
+//! The program of a type whose work is a child stack: where that stands here, its beats are the
+//! engine's.
+
+pub(crate) mod elsewhere;
 
 use serde_json::Value;
 
 use super::{Beating, Declared};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
+use crate::openstack::Elsewhere;
 use crate::resource_types::child::Nested;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Change, Learned, Subject, UpdateKind, Work};
@@ -53,7 +57,10 @@ impl<N: Nested> ResourceType for Nesting<N> {
             let learned = Learned { data, ..Learned::default() };
             return Ok(Beat::Next { learned, next: ChildStage::Define.step() });
         }
-        // The engine makes the beats of what nests.
+        if self.0.elsewhere(beating.subject) != Elsewhere::default() {
+            return elsewhere::beat(beating);
+        }
+        // The engine makes the beats of what stands here.
         Err(Failure::Silent("There is no engine to make a child stack.".to_owned()))
     }
 

@@ -273,6 +273,8 @@ impl<'a> Recorded<'a> {
                 Answer::Neighbor(Some(Neighbor { user, ..Neighbor::default() }))
             }
             Ask::Neighbor(NeighborKnown::Name(_)) => Answer::Neighbor(None),
+            // Nothing stands elsewhere there.
+            Ask::ChildDefinition => Answer::ChildDefinition(Ok(Value::Null)),
             Ask::FreshId | Ask::SharedId(_) => Answer::Id(self.fresh_id()),
             Ask::Pause(_) => Answer::Done,
         })

@@ -2,11 +2,16 @@
 //! manager.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hearth::actors::UpdateStack;
 use hearth::actors::previewed::PreviewedResource;
+use hearth::actors::resource::{Knowledge, Resource};
+use hearth::actors::shell::Aggregate;
+use hearth::events::{ResourceEvent, StreamId, StreamRevision};
 use hearth::model::{Action, StackId};
 use hearth::openstack::{Request, Service};
+use hearth::resource_types::Registry;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -57,6 +62,42 @@ async fn a_stack_lives_in_another_cloud_with_its_resource() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!((far.stacks().await.len(), far.networks()), (0, there));
+    far.stop().await;
+}
+
+#[actix::test]
+async fn what_the_other_cloud_was_asked_is_on_record_and_comes_to_the_same_again() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let web = world.create("web", far.template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let [row] = &world.views.resources(web.stack).await.unwrap()[..] else { panic!("one") };
+    let knowledge = Knowledge {
+        registry: Arc::new(Registry::built_in().unwrap()),
+        action_retry_limit: 0,
+        lost_call_rest: Duration::ZERO,
+        observe_on_update: false,
+    };
+    let stream = StreamId::resource(row.id);
+    let read = far.ground.log.read(&stream, StreamRevision(0)).await.unwrap();
+    let (mut resource, mut seals) =
+        (Resource::named(row.id, row.name.clone()), world.seals(stream));
+    let mut asked = Vec::new();
+    for event in read.events {
+        let body: ResourceEvent = seals.open(&event).unwrap();
+        if let ResourceEvent::AnswersKept(kept) = &body {
+            let rerun = resource.replay(kept, &knowledge).unwrap().rerun;
+            assert!(matches!(rerun.outcome, Some(Ok(_))), "{:?}", rerun.asked);
+            asked.extend(rerun.asked.into_iter().map(|(ask, _)| ask.to_string()));
+        }
+        resource.apply(&body, event.at);
+    }
+    let id = row.physical_id.as_deref().unwrap();
+    let [definition, made, shown] = &asked[..] else { panic!("{asked:#?}") };
+    assert_eq!(definition, "definition of the stack elsewhere");
+    assert_eq!(made, "elsewhere POST orchestration:/stacks");
+    let is_of_it = shown.starts_with("elsewhere GET orchestration:/stacks/web-far-");
+    assert!(is_of_it && shown.ends_with(id), "{shown}");
     far.stop().await;
 }
 

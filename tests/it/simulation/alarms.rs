@@ -166,7 +166,7 @@ impl Model {
                 let data = put.data.iter();
                 self.data.extend(data.map(|it| (it.at.unwrap_or(event.at), it.sample())));
             }
-            "SignalTaken" | "SignalHandled" => {
+            "SignalTaken" | "ResizeTaken" | "SignalHandled" => {
                 let body: Value = serde_json::from_str(&event.body).unwrap();
                 let signal = serde_json::from_value(body["signal"].clone()).unwrap();
                 if !self.taken.contains(&signal) {

@@ -8,14 +8,14 @@ use hearth::actors::nested::{
     self, ChildBeat, ChildDefined, Defined, Parent, Seen, Sight, Telling, Turn, Used,
 };
 use hearth::actors::project::ProjectCommand;
-use hearth::actors::resource::{Answered, BeatCall, Nesting, Resize, ResourceCommand};
+use hearth::actors::resource::{Answered, BeatCall, Nesting, ResourceCommand};
 use hearth::actors::shell::Aggregate;
 use hearth::actors::source::Sealing;
 use hearth::actors::stack::{ChildEnd, Known, Revise, Stack, StackCommand};
 use hearth::clock::{Clock, Moment, SimulatedClock};
 use hearth::events::StreamId;
 use hearth::events::log::BlobId;
-use hearth::events::resource::Step;
+use hearth::events::resource::{Resize, Step};
 use hearth::events::stack::RevisionAccepted;
 use hearth::model::{Action, CommandId, JsonMap, Refusal, ResourceId, StackId, Trustor};
 use hearth::resource_types::{Attempt, Beat, Declared, Failure, Subject, TreeBounds, Work};

@@ -318,8 +318,8 @@ impl World {
                 let what = Ask::HaltChild(child);
                 self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
-            ResourceEffect::CarryOutSignal { signal, nesting, driver_type, subject, .. } => {
-                let what = Ask::CarryOutSignal { signal, driver_type, subject, nesting };
+            ResourceEffect::CarryOutSignal { due, nesting, driver_type, subject, .. } => {
+                let what = Ask::CarryOutSignal { due, driver_type, subject, nesting };
                 self.node.outside.push(Outside { resource: id, at, asked, what });
             }
             ResourceEffect::Size { adjust, driver_type, subject } => {

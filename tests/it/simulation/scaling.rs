@@ -1,7 +1,7 @@
 //! Groups whose size signals change: a policy tells its group, and the group its members' stack.
 
 use hearth::actors::nested;
-use hearth::actors::resource::{Adjust, Nesting, Resize, ResourceCommand, Signal};
+use hearth::actors::resource::{Adjust, Due, Nesting, ResourceCommand};
 use hearth::model::{CommandId, ResourceId, StackId};
 use hearth::resource_types::{Failure, SignalOutcome, Subject};
 
@@ -29,20 +29,20 @@ impl World {
     pub(super) fn carry_out_signal(
         &mut self,
         resource: ResourceId,
-        signal: Signal,
+        due: Due,
         driver_type: String,
         subject: Box<Subject>,
         nesting: Nesting,
     ) {
         let driver = self.stack_knowledge.registry.driver(&driver_type).unwrap();
         if let Some(adjustment) = driver.adjustment(&subject) {
-            let adjust = nested::adjustment_of(signal.id, &adjustment);
-            return self.adjust(resource, signal.id, subject.stack_id.unwrap(), adjust);
+            let adjust = nested::adjustment_of(due.id(), &adjustment);
+            return self.adjust(resource, due.id(), subject.stack_id.unwrap(), adjust);
         }
         let mut nest = self.nest(look(driver_type, subject, nesting));
-        let resize: Resize = serde_json::from_value(signal.details).unwrap();
-        let size = resize.to;
-        nest.resize = Some((signal.id, resize));
+        let Due::Resize(taken) = due else { panic!("{due:?} is none of a group") };
+        let size = taken.resize.to;
+        nest.resize = Some((taken.signal, taken.resize));
         let nest = Box::new(nest);
         let defined = self.sight(&nest).and_then(|sight| {
             let defined = nest.beat().resized(&sight, size, &nest.moment())?;

@@ -214,8 +214,8 @@ impl World {
                 ResourceCommand::ChildSeen { epoch, differs }
             }
             Ask::HaltChild(child) => return self.halt_child(child),
-            Ask::CarryOutSignal { signal, driver_type, subject, nesting } => {
-                return self.carry_out_signal(resource, signal, driver_type, subject, *nesting);
+            Ask::CarryOutSignal { due, driver_type, subject, nesting } => {
+                return self.carry_out_signal(resource, due, driver_type, subject, *nesting);
             }
             Ask::Size { adjust, driver_type, subject } => {
                 self.size(&adjust, &driver_type, &subject)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hearth::actors::resource::{Resize, Resource};
+use hearth::actors::resource::Resource;
 use hearth::actors::stack::Stack;
 use hearth::events::{Event, ResourceEvent, StreamId};
 use hearth::model::{Action, CommandId, ResourceId, Status};
@@ -91,12 +91,12 @@ impl Told {
                 (_, Status::Complete) => {}
                 (_, Status::Failed | Status::InProgress) => self.size = None,
             },
-            ResourceEvent::SignalTaken(taken) => {
+            ResourceEvent::ResizeTaken(taken) => {
                 if self.signals.contains(&taken.signal) {
                     self.wrongs.push("a signal is taken twice".to_owned());
                 }
                 self.signals.push(taken.signal);
-                let resize: Resize = serde_json::from_value(taken.details.clone()).unwrap();
+                let resize = &taken.resize;
                 let (from, to) = (resize.from as i64, resize.to as i64);
                 let right = adjusted(from, resize.adjustment, &resize.kind, self.bounds());
                 if to != right {

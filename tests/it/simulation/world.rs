@@ -13,7 +13,7 @@ use hearth::actors::claims::Claims;
 use hearth::actors::nested::Telling;
 use hearth::actors::project::Project;
 use hearth::actors::resource::{
-    self, Adjust, Answered, BeatCall, Nesting, Resource, ResourceCommand, Signal,
+    self, Adjust, Answered, BeatCall, Nesting, Resource, ResourceCommand,
 };
 use hearth::actors::stack::{self, ChildEnd, Known, Stack, StackCommand};
 use hearth::clock::{Clock, SimulatedClock};
@@ -108,7 +108,7 @@ pub(super) enum Ask {
     },
     HaltChild(StackId),
     CarryOutSignal {
-        signal: Signal,
+        due: resource::Due,
         driver_type: String,
         subject: Box<Subject>,
         nesting: Box<Nesting>,

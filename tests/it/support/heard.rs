@@ -39,12 +39,7 @@ pub(crate) fn notified(events: &Events) -> Vec<u64> {
     let mut resized = BTreeSet::new();
     let is_notified = |event: &&Arc<RecordedEvent>| match event.event_type.as_ref() {
         "TraversalStarted" | "TraversalSettled" => event.stream.kind() == "stack",
-        // A policy takes signals too, and says nothing of a size.
-        "SignalTaken" => {
-            let taken = body(event);
-            let is_resized = taken["details"]["capacity"].is_u64();
-            is_resized && resized.insert(taken["signal"].to_string())
-        }
+        "ResizeTaken" => resized.insert(body(event)["signal"].to_string()),
         "SignalHandled" => resized.contains(&body(event)["signal"].to_string()),
         _ => false,
     };

@@ -12,6 +12,7 @@ use hearth::actors::{
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, Filter, MemoryLog, OwnedLog};
 use hearth::events::master_key::{KeyRing, MasterKey};
+use hearth::events::seal::Seals;
 use hearth::events::vault::{Placed, Vault};
 use hearth::events::{Position, StreamId};
 use hearth::model::{
@@ -304,9 +305,9 @@ impl Ground {
         all.iter().filter(|event| event.event_type.as_ref() == event_type).count()
     }
 
-    /// How many signals were taken that ask for work.
+    /// How many signals were taken that ask for work, a group's changes of size among them.
     pub(crate) async fn signals_taken(&self) -> usize {
-        self.count("SignalTaken").await
+        self.count("SignalTaken").await + self.count("ResizeTaken").await
     }
 
     /// Waits until the work of every signal is done.
@@ -348,6 +349,11 @@ impl World {
     /// A value of a stack's as its owner sees it.
     pub(crate) fn opened(&self, stack: StackId, placed: &Placed) -> Value {
         self.vault.open(StreamId::stack(stack).as_str(), placed).unwrap()
+    }
+
+    /// What opens the sealed parts of a stream's events.
+    pub(crate) fn seals(&self, stream: StreamId) -> Seals {
+        Seals::of(Arc::clone(&self.vault), stream)
     }
 
     pub(crate) fn requester(&self) -> RequestContext {

@@ -1,10 +1,10 @@
 //! Change the size of a group, as a policy asks for it: one change at a time, and none before the
 //! group has rested from the last.
 
-use crate::actors::resource::command::{Adjust, Adjusted, Resize, ResourceEffect};
+use crate::actors::resource::command::{Adjust, Adjusted, Due, ResourceEffect};
 use crate::actors::resource::state::{Decider, Resource, Working};
 use crate::actors::shell::Decision;
-use crate::events::resource::SignalTaken;
+use crate::events::resource::{Definition, Resize, ResizeTaken};
 use crate::model::{CommandId, Refusal, Status};
 use crate::resource_types::{Attempt, cooldown};
 
@@ -17,9 +17,7 @@ impl Decider<'_> {
             return Ok(Decision::nothing());
         }
         let Some(definition) = self.definition.clone() else { return Err(declined()) };
-        let driver = self.driver(&definition);
-        let scales = driver.is_ok_and(|it| it.nests().is_some_and(|it| it.scales()));
-        if !scales {
+        if !self.scales(&definition) {
             let text = format!("The resource {} is no group that can be scaled.", self.name);
             return Err(Refusal::new("ResourceFailure", text));
         }
@@ -52,10 +50,14 @@ impl Decider<'_> {
         let (Some(resize), Some(definition)) = (resize, definition) else {
             return Decision::nothing();
         };
-        let details = serde_json::to_value(resize).unwrap_or_default();
-        let taken = SignalTaken { signal: id, details };
-        let carry_out = self.carry_out(&taken, Attempt::First, definition);
+        let taken = ResizeTaken { signal: id, resize };
+        let carry_out = self.carry_out(Due::Resize(taken.clone()), Attempt::First, definition);
         Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report)
+    }
+
+    /// Whether policies may change the size of the resource.
+    pub(super) fn scales(&self, definition: &Definition) -> bool {
+        self.driver(definition).is_ok_and(|it| it.nests().is_some_and(|it| it.scales()))
     }
 }
 
@@ -87,6 +89,7 @@ mod tests {
     use crate::actors::resource::story::{
         Story, converge, done, given_nothing, learned, test_resource,
     };
+    use crate::events::resource::SignalTaken;
     use crate::model::JsonMap;
     use crate::resource_types::{Adjustment, Beat, CapacityKind, Learned};
 
@@ -130,10 +133,38 @@ mod tests {
         assert!(story.told().is_empty());
         assert!(matches!(story.effects[..], [ResourceEffect::Size { .. }]), "{:?}", story.effects);
         let story = story.when(sized(1, Some(2)));
-        assert_eq!(story.told(), ["SignalTaken"]);
+        assert_eq!(story.told(), ["ResizeTaken"]);
         assert_eq!(end(&story, 1), None, "it is being made");
         let story = story.when(sized(1, Some(2))).when(adjust(1));
         assert!(story.told().is_empty() && story.effects.is_empty());
+    }
+
+    /// What is due of a signal that an earlier build took, with the details of a change of size.
+    fn owed_of(mut story: Story) -> Due {
+        let details = json!({ "capacity": 1, "size": 2, "adjustment": 1.0,
+                              "adjustment_type": "change_in_capacity" });
+        story.take(vec![SignalTaken { signal: id(1), details }.into()], Default::default());
+        let effects = story.when_woken().effects;
+        let due = effects.into_iter().find_map(|effect| {
+            if let ResourceEffect::CarryOutSignal { due, .. } = effect { Some(due) } else { None }
+        });
+        due.unwrap()
+    }
+
+    #[test]
+    fn a_change_of_size_is_gone_on_with_that_an_earlier_build_wrote_as_a_signal() {
+        let Due::Resize(ResizeTaken { signal, resize }) = owed_of(creating().when_answered(done()))
+        else {
+            panic!("it is taken for a user's data")
+        };
+        assert_eq!((signal, resize.from, resize.to), (id(1), 1, 2));
+    }
+
+    #[test]
+    fn data_of_a_users_are_no_change_of_size_however_they_look() {
+        let deployment = converge(1, "OS::Heat::SoftwareDeployment", json!({}));
+        let owed = owed_of(given_nothing().when(deployment));
+        assert!(matches!(owed, Due::Sent(taken) if taken.details["size"] == 2));
     }
 
     #[test]

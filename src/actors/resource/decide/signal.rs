@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use crate::actors::resource::command::{Nesting, ResourceEffect, Signal};
+use crate::actors::resource::command::{Due, Nesting, ResourceEffect, Signal};
 use crate::actors::resource::phase::Call;
 use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
-use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
+use crate::events::resource::{Definition, Remarked, ResizeTaken, SignalHandled, SignalTaken};
 use crate::model::sizes::{SIGNALS, json_bytes};
 use crate::model::taint::{plain, plain_map, taint};
 use crate::model::{Action, CommandId, JsonMap, Refusal, TraversalId};
@@ -59,7 +59,8 @@ impl Decider<'_> {
                 }
                 // Whatever a signal brings may be a secret.
                 let taken = SignalTaken { signal: signal.id, details: taint(signal.details) };
-                let carry_out = self.carry_out(&taken, Attempt::First, definition);
+                let carry_out =
+                    self.carry_out(Due::Sent(taken.clone()), Attempt::First, definition);
                 Ok(Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report))
             }
         }
@@ -94,19 +95,22 @@ impl Decider<'_> {
         signal: CommandId,
         result: Result<SignalOutcome, Failure>,
     ) -> Decision<Resource> {
-        let Some(taken) = self.signals_due.iter().find(|taken| taken.signal == signal) else {
+        let Some(due) = self.signals_due.iter().find(|due| due.id() == signal) else {
             return Decision::nothing();
         };
         match result {
             Ok(outcome) => {
-                let details = plain(taken.details.clone());
+                let details = match due {
+                    Due::Sent(taken) => plain(taken.details.clone()),
+                    Due::Resize(_) => Value::Null,
+                };
                 self.signal_handled(signal, outcome, &details)
             }
             Err(error) => {
                 let is_going = self.action == Action::Delete;
                 let again = error.is_transient() && !is_going;
                 if let Some(definition) = self.signaled_definition().filter(|_| again) {
-                    let carry_out = self.carry_out(taken, Attempt::Unanswered, definition);
+                    let carry_out = self.carry_out(due.clone(), Attempt::Unanswered, definition);
                     return Decision::nothing().and_do(carry_out);
                 }
                 let error = self.without_secrets(&error.told());
@@ -154,13 +158,13 @@ impl Decider<'_> {
         if waits && self.in_progress() { Self::and_proceed(decision) } else { decision }
     }
 
-    /// The calls of signals that a former process took and did not see through.
+    /// What is due of signals that a former process took and did not see through.
     pub(in crate::actors::resource) fn signals_owed(&self) -> Decision<Resource> {
         let mut decision = Decision::nothing();
         let Some(definition) = self.signaled_definition() else { return decision };
-        for taken in &self.signals_due {
+        for due in &self.signals_due {
             let definition = definition.clone();
-            let effect = self.carry_out(taken, Attempt::Unanswered, definition);
+            let effect = self.carry_out(due.clone(), Attempt::Unanswered, definition);
             decision.effects.push(effect);
         }
         decision
@@ -168,17 +172,20 @@ impl Decider<'_> {
 
     pub(super) fn carry_out(
         &self,
-        taken: &SignalTaken,
+        due: Due,
         attempt: Attempt,
         definition: Definition,
     ) -> ResourceEffect {
-        let details = plain(taken.details.clone());
         let nesting = Nesting {
             trustor: self.signals_for.clone(),
-            ..self.nesting(&definition, TraversalId(taken.signal.0))
+            ..self.nesting(&definition, TraversalId(due.id().0))
+        };
+        let former = match &due {
+            Due::Sent(taken) if self.scales(&definition) => ResizeTaken::formerly(taken),
+            Due::Sent(_) | Due::Resize(_) => None,
         };
         ResourceEffect::CarryOutSignal {
-            signal: Signal { id: taken.signal, details, is_checked: false },
+            due: former.map_or(due, Due::Resize),
             nesting: Box::new(nesting),
             subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
@@ -201,7 +208,7 @@ impl Resource {
 
     /// The signal whose calls are being made.
     pub(super) fn signal_under_way(&self) -> Option<CommandId> {
-        self.signals_due.first().map(|taken| taken.signal)
+        self.signals_due.first().map(Due::id)
     }
 
     /// Remembers a signal, and forgets the oldest.
@@ -322,10 +329,10 @@ mod tests {
         let story = given_nothing().when(deployment).when(ResourceCommand::Signal(signal));
         let story = story.when(carried_out(Failure::Silent("silence".to_owned())));
         assert!(story.told().is_empty(), "{:?}", story.told());
-        let [ResourceEffect::CarryOutSignal { signal, attempt, .. }] = &story.effects[..] else {
+        let [ResourceEffect::CarryOutSignal { due, attempt, .. }] = &story.effects[..] else {
             panic!("{:?}", story.effects)
         };
-        assert_eq!((signal.id, *attempt), (id, Attempt::Unanswered));
+        assert_eq!((due.id(), *attempt), (id, Attempt::Unanswered));
         let story = story.when(carried_out(Failure::Failed("no".to_owned())));
         assert_eq!(story.told(), ["SignalHandled"]);
     }
