@@ -15,7 +15,6 @@ use super::config::SandboxConfig;
 use super::glance::state::Glance;
 use super::keystone::state::Keystone;
 use super::later::Turn;
-use super::neutron::state::Neutron;
 use super::nova::state::Nova;
 use super::seed;
 use super::store::{Journal, Table};
@@ -36,7 +35,6 @@ impl Cloud {
             config: Arc::clone(&config),
             clock,
             keystone: Keystone::new(),
-            neutron: Neutron::new(),
             nova: Nova::new(),
             cinder: Cinder::new(),
             glance: Glance::new(),
@@ -58,6 +56,7 @@ impl Cloud {
             }
             cloud.journal = Some(Journal::open(&path, &mut cloud.tables())?);
         }
+        cinder::modernize(&mut cloud);
         if cloud.keystone.is_empty() {
             seed::plant(&mut cloud);
         }
@@ -140,11 +139,15 @@ fn carry_out(cloud: &mut Cloud, turn: &Turn, at: DateTime<Utc>) {
             nova::attachment_ends(cloud, server, volume, *attached, at);
         }
         Turn::Volume { id, end } => cinder::volume_ends(cloud, id, end, at),
-        Turn::Snapshot { id, status } => cinder::snapshot_ends(cloud, id, status.as_deref(), at),
-        Turn::Backup { id, status } => cinder::backup_ends(cloud, id, status.as_deref(), at),
+        Turn::Snapshot { id, status } => {
+            collections::object_ends(cloud, "volumev3.snapshot", (id, status.as_deref()), at);
+        }
+        Turn::Backup { id, status } => {
+            collections::object_ends(cloud, "volumev3.backup", (id, status.as_deref()), at);
+        }
         Turn::FloatingIp { id } => neutron::floating_ip_ends(cloud, id, at),
         Turn::Object { of, id, state } => {
-            collections::object_ends(cloud, of, id, state.as_deref());
+            collections::object_ends(cloud, of, (id, state.as_deref()), at);
         }
         Turn::Image { id } => glance::image_ends(cloud, id, at),
     }

@@ -13,7 +13,6 @@ use super::config::SandboxConfig;
 use super::glance::state::Glance;
 use super::keystone::state::Keystone;
 use super::later::{Later, Turn};
-use super::neutron::state::Neutron;
 use super::nova::state::Nova;
 use super::store::{Journal, Rows, Table};
 use super::swift::state::Swift;
@@ -25,7 +24,6 @@ pub(super) struct Cloud {
     pub(super) config: Arc<SandboxConfig>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) keystone: Keystone,
-    pub(super) neutron: Neutron,
     pub(super) nova: Nova,
     pub(super) cinder: Cinder,
     pub(super) glance: Glance,
@@ -47,7 +45,6 @@ impl Cloud {
             config: Arc::clone(&self.config),
             clock,
             keystone: self.keystone.clone(),
-            neutron: self.neutron.clone(),
             nova: self.nova.clone(),
             cinder: self.cinder.clone(),
             glance: self.glance.clone(),
@@ -107,7 +104,6 @@ impl Cloud {
     pub(super) fn tables(&mut self) -> Vec<&mut dyn Rows> {
         let mut tables: Vec<&mut dyn Rows> = Vec::with_capacity(32);
         tables.extend(self.keystone.tables());
-        tables.extend(self.neutron.tables());
         tables.extend(self.nova.tables());
         tables.extend(self.cinder.tables());
         tables.extend(self.glance.tables());

@@ -23,9 +23,9 @@ pub(super) enum Turn {
     Attachment { server: String, volume: String, attached: bool },
     /// A volume has reached a status.
     Volume { id: String, end: VolumeEnd },
-    /// A snapshot has reached a status; `None` is gone.
+    /// A snapshot has reached a status; `None` is gone. An older sandbox planned it so.
     Snapshot { id: String, status: Option<String> },
-    /// A backup has reached a status; `None` is gone.
+    /// The same of a backup.
     Backup { id: String, status: Option<String> },
     /// A floating IP follows its association.
     FloatingIp { id: String },

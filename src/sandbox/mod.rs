@@ -25,6 +25,7 @@ mod later;
 mod listing;
 mod neutron;
 mod nova;
+mod rules;
 mod seed;
 mod server;
 mod shared;

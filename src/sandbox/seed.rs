@@ -6,7 +6,8 @@ use serde_json::json;
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone::{Domain, Grant, Project, Role, SYSTEM, User};
-use super::{cinder, glance, neutron, nova};
+use super::neutron::{self, NETWORKS, ROUTERS, SUBNETS};
+use super::{cinder, glance, nova};
 use crate::model::JsonMap;
 
 const ROLES: [&str; 6] =
@@ -185,7 +186,7 @@ fn networks(cloud: &mut Cloud) {
     let Some(demo) = project_id(cloud, "demo") else { return };
     let public = neutron::plant(
         cloud,
-        neutron::Kind::Network,
+        NETWORKS,
         &admin,
         json!({
             "name": "public",
@@ -198,7 +199,7 @@ fn networks(cloud: &mut Cloud) {
     );
     neutron::plant(
         cloud,
-        neutron::Kind::Subnet,
+        SUBNETS,
         &admin,
         json!({
             "name": "public-subnet",
@@ -210,10 +211,10 @@ fn networks(cloud: &mut Cloud) {
             "allocation_pools": [{"start": "172.24.4.2", "end": "172.24.7.254"}],
         }),
     );
-    let private = neutron::plant(cloud, neutron::Kind::Network, &demo, json!({"name": "private"}));
+    let private = neutron::plant(cloud, NETWORKS, &demo, json!({"name": "private"}));
     let subnet = neutron::plant(
         cloud,
-        neutron::Kind::Subnet,
+        SUBNETS,
         &demo,
         json!({
             "name": "private-subnet",
@@ -225,7 +226,7 @@ fn networks(cloud: &mut Cloud) {
     );
     let router = neutron::plant(
         cloud,
-        neutron::Kind::Router,
+        ROUTERS,
         &demo,
         json!({
             "name": "router1",

@@ -19,10 +19,10 @@ use super::admin;
 use super::answer::{self, Answer};
 use super::ask::Ask;
 use super::cloud::Cloud;
-use super::collections::state::Collections;
 use super::config::SandboxConfig;
 use super::faults::{Fault, FaultRule, Faults};
 use super::guests::Guests;
+use super::rules;
 use super::shared::{RequestSeen, Seen, Shared};
 use crate::clock::{Clock, SystemClock};
 use crate::metrics::{Family, Measured};
@@ -102,7 +102,7 @@ impl Sandbox {
         faults.set(config.faults.clone()).map_err(SandboxError::Faults)?;
         let path = config.data.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
         let collections =
-            Collections::open(config.services.as_deref()).map_err(SandboxError::Services)?;
+            rules::collections(config.services.as_deref()).map_err(SandboxError::Services)?;
         let remembered = config.requests_remembered;
         let request_latency = config.latencies.request;
         let has_admin = !config.is_exposed();

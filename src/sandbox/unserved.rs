@@ -11,8 +11,8 @@ use super::admin;
 use super::answer;
 use super::ask::Ask;
 use super::cloud::Cloud;
-use super::collections::state::Collections;
 use super::config::SandboxConfig;
+use super::rules;
 use super::server::SandboxError;
 use crate::clock::Clock;
 
@@ -45,7 +45,7 @@ impl UnservedSandbox {
     /// A new cloud. Of the settings those count that are not about serving.
     pub fn new(config: SandboxConfig, clock: Arc<dyn Clock>) -> Result<Self, SandboxError> {
         let services = config.services.as_deref();
-        let collections = Collections::open(services).map_err(SandboxError::Services)?;
+        let collections = rules::collections(services).map_err(SandboxError::Services)?;
         let path = config.data.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         let cloud = Cloud::open(Arc::new(config), clock, collections)
             .map_err(|source| SandboxError::State { path, source })?;

@@ -6,9 +6,6 @@ use std::path::Path;
 
 use crate::layers::rust_files;
 
-/// Both have objects of one service: those that are data refer to those in Rust, and these to them.
-const OF_ONE_SERVICE: [&str; 2] = ["sandbox/collections", "sandbox/neutron"];
-
 /// A module's path below the crate.
 type Module = Vec<String>;
 
@@ -94,11 +91,9 @@ fn module_of(source: &Path, file: &Path) -> Module {
     parts
 }
 
-/// Whether one is in the other, or the one's objects refer to the other's.
+/// Whether one is in the other.
 fn are_kin(one: &Module, other: &Module) -> bool {
-    let [data, rust] = OF_ONE_SERVICE.map(module);
-    let refer = |from: &Module, to: &Module| from.starts_with(&data) && to.starts_with(&rust);
-    one.starts_with(other) || other.starts_with(one) || refer(one, other) || refer(other, one)
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// The file that has what a path of one leads to, be it imported where the path looks for it.

@@ -1,10 +1,8 @@
 //! Block Storage v3: volumes, snapshots, backups, types and quotas.
 
 mod actions;
-mod backups;
-mod copy;
+mod copies;
 mod quotas;
-mod snapshots;
 pub(super) mod state;
 mod types;
 mod volume;
@@ -17,8 +15,7 @@ use super::ask::Ask;
 use super::cloud::Cloud;
 use super::keystone;
 
-pub(super) use backups::ends as backup_ends;
-pub(super) use snapshots::ends as snapshot_ends;
+pub(super) use copies::{Backups, Snapshots, modernize};
 pub(super) use state::Attachment;
 pub(super) use types::plant as plant_type;
 pub(super) use volume::{attached, begin_delete, detached, ends as volume_ends, set_status};
@@ -49,8 +46,9 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     };
     let reply = match path {
         ["volumes", rest @ ..] => volumes::answer(cloud, ask, &scope, version, rest),
-        ["snapshots", rest @ ..] => snapshots::answer(cloud, ask, &scope, rest),
-        ["backups", rest @ ..] => backups::answer(cloud, ask, &scope, rest),
+        ["backups", id, "restore"] if ask.method == "POST" => {
+            copies::restore(cloud, ask, &scope, id)
+        }
         ["types", rest @ ..] => types::answer(cloud, ask, &scope, rest),
         rest => quotas::answer(cloud, ask, &scope, rest),
     };

@@ -8,6 +8,7 @@ use super::super::cloud::Cloud;
 use super::super::collections;
 use super::super::doc::{Doc, flag_text};
 use super::super::keystone::Scope;
+use super::state::SNAPSHOTS;
 use super::{nowhere, over, policy};
 use crate::model::JsonMap;
 
@@ -40,9 +41,6 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         ("GET", ["attachments"] | ["attachments", "detail"]) => {
             Ok(Answer::json(200, &json!({"attachments": []})))
         }
-        ("GET", ["backups"] | ["backups", "detail"]) => {
-            Ok(Answer::json(200, &json!({"backups": []})))
-        }
         ("GET", ["os-services"]) if scope.is_admin => {
             let service = |binary: &str| {
                 json!({
@@ -71,7 +69,8 @@ fn used(cloud: &Cloud, project: &str) -> (i64, i64) {
 
 /// How many snapshots a project has.
 fn snapshots(cloud: &Cloud, project: &str) -> i64 {
-    let mine = cloud.cinder.snapshots.values().filter(|s| s.project_id == project);
+    let all = cloud.collections.table(SNAPSHOTS).values();
+    let mine = all.filter(|snapshot| snapshot.text("project_id") == project);
     i64::try_from(mine.count()).unwrap_or(i64::MAX)
 }
 

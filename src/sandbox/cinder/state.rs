@@ -6,25 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::super::store::{Rows, Table};
 use crate::model::JsonMap;
 
-/// What Cinder holds.
+/// What is copied of volumes, in `services/volume.yaml`.
+pub(super) const SNAPSHOTS: (&str, &str) = ("volumev3", "snapshot");
+pub(super) const BACKUPS: (&str, &str) = ("volumev3", "backup");
+
+/// What Cinder holds beside its collections that are data.
 #[derive(Clone)]
 pub(in crate::sandbox) struct Cinder {
     pub(in crate::sandbox) volumes: Table<Volume>,
-    pub(super) snapshots: Table<Snapshot>,
-    pub(super) backups: Table<Backup>,
 }
 
 impl Cinder {
     pub(in crate::sandbox) fn new() -> Self {
-        Self {
-            volumes: Table::new("volumes"),
-            snapshots: Table::new("snapshots"),
-            backups: Table::new("backups"),
-        }
+        Self { volumes: Table::new("volumes") }
     }
 
-    pub(in crate::sandbox) fn tables(&mut self) -> [&mut dyn Rows; 3] {
-        [&mut self.volumes, &mut self.snapshots, &mut self.backups]
+    pub(in crate::sandbox) fn tables(&mut self) -> [&mut dyn Rows; 1] {
+        [&mut self.volumes]
     }
 }
 
@@ -69,35 +67,4 @@ pub(in crate::sandbox) struct Attachment {
 pub(in crate::sandbox) enum VolumeEnd {
     Status(String),
     Gone,
-}
-
-/// A snapshot.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::sandbox) struct Snapshot {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) description: Option<String>,
-    pub(super) project_id: String,
-    pub(super) volume_id: String,
-    /// GiB, of the volume.
-    pub(super) size: i64,
-    pub(super) status: String,
-    pub(super) metadata: JsonMap,
-    pub(super) created_at: DateTime<Utc>,
-    pub(super) updated_at: DateTime<Utc>,
-}
-
-/// A backup.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::sandbox) struct Backup {
-    pub(super) id: String,
-    pub(super) name: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) project_id: String,
-    pub(super) volume_id: String,
-    /// GiB, of the volume.
-    pub(super) size: i64,
-    pub(super) status: String,
-    pub(super) created_at: DateTime<Utc>,
-    pub(super) updated_at: DateTime<Utc>,
 }

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections;
 use super::super::doc::{Doc, flag_text, shown, uuid_like, whole};
 use super::super::glance;
 use super::super::keystone::Scope;
 use super::super::listing;
-use super::state::{Volume, VolumeEnd};
+use super::state::{SNAPSHOTS, Volume, VolumeEnd};
 use super::volume::{begin_delete, brief, find, full, plan, plan_after};
-use super::{actions, bad, nowhere, quotas, snapshots, types};
+use super::{actions, bad, nowhere, quotas, types};
 use crate::model::JsonMap;
 
 /// Longest page of a list.
@@ -58,8 +59,9 @@ pub(super) fn answer(
         ("PUT", [id]) => update(cloud, ask, scope, version, id),
         ("DELETE", [id]) => {
             let volume = find(cloud, scope, id)?.clone();
-            let snapshots = snapshots::any_of(cloud, id);
-            if !DELETABLE.contains(&volume.status.as_str()) || snapshots {
+            let is_of_it = |snapshot: &JsonMap| snapshot.text("volume_id") == *id;
+            let has_snapshots = collections::row_where(cloud, SNAPSHOTS, is_of_it).is_some();
+            if !DELETABLE.contains(&volume.status.as_str()) || has_snapshots {
                 return Err(bad(
                     "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.",
                 ));
@@ -163,14 +165,14 @@ fn asked_for(
 ) -> Result<Volume, Answer> {
     let text = |key: &str| given.get(key).and_then(Value::as_str).filter(|t| !t.is_empty());
     let snapshot = match text("snapshot_id") {
-        Some(id) => Some(snapshots::find(cloud, scope, id)?),
+        Some(id) => Some(collections::seen(cloud, scope, SNAPSHOTS, id)?),
         None => None,
     };
     let source = match text("source_volid") {
         Some(id) => Some(find(cloud, scope, id)?),
         None => None,
     };
-    let least = snapshot.map(|s| s.size).or(source.map(|s| s.size));
+    let least = snapshot.and_then(|s| s.int("size")).or(source.map(|s| s.size));
     let size = match given.get("size") {
         None | Some(Value::Null) => least.ok_or_else(|| {
             bad("The server could not comply with the request since it is either malformed or otherwise incorrect.")

@@ -5,10 +5,13 @@ use serde_json::Value;
 use super::super::answer::Answer;
 use super::super::doc::{Doc, shown};
 use super::super::keystone::Scope;
-use super::super::neutron;
-use super::definition::{Attribute, Collection, Owner, SetBy};
+use super::definition::{Attribute, Collection, Errors, Owner, SetBy};
 use super::values::{Shape, shaped};
 use crate::model::JsonMap;
+
+/// What every object with times, a revision and tags has, and nobody changes so.
+const COMMON: [&str; 7] =
+    ["id", "created_at", "updated_at", "revision_number", "tags", "project_id", "tenant_id"];
 
 impl Collection {
     pub(super) fn is_seen(&self, scope: &Scope, row: &JsonMap) -> bool {
@@ -37,7 +40,7 @@ impl Collection {
         let mut row = JsonMap::new();
         row.set(&self.id, "");
         if self.owner == Owner::Project {
-            let project = neutron::project(scope, &given)?;
+            let project = self.project(scope, &given)?;
             given.remove("project_id");
             given.remove("tenant_id");
             row.set("tenant_id", project.as_str());
@@ -48,7 +51,8 @@ impl Collection {
                 (Some(_), _) if attribute.set_by == SetBy::Nobody => {
                     return Err(self.bad_request(format!("Attribute '{name}' not allowed in POST")));
                 }
-                (Some(value), _) => self.checked(scope, name, attribute, value)?,
+                (Some(value), _) => self.checked(scope, "create", (name, attribute), value)?,
+                (None, Some(_)) if self.open.contains(name) => continue,
                 (None, Some(unset)) => unset.clone(),
                 (None, None) => {
                     return Err(self.bad_request(format!(
@@ -69,13 +73,34 @@ impl Collection {
         for (name, attribute) in &self.attributes {
             let Some(value) = given.remove(name) else { continue };
             if attribute.set_by != SetBy::Put {
-                let text = format!("Cannot update read-only attribute {name}");
-                return Err(self.bad_request(text));
+                return Err(self.read_only(name));
             }
-            change.insert(name.clone(), self.checked(scope, name, attribute, value)?);
+            let value = self.checked(scope, "update", (name, attribute), value)?;
+            change.insert(name.clone(), value);
+        }
+        if self.standard
+            && let Some(name) = COMMON.iter().find(|name| given.contains_key(**name))
+        {
+            return Err(self.read_only(name));
         }
         self.take_rest(given, &mut change)?;
         Ok(change)
+    }
+
+    fn read_only(&self, name: &str) -> Answer {
+        self.bad_request(format!("Cannot update read-only attribute {name}"))
+    }
+
+    /// Whom a new object belongs to.
+    fn project(&self, scope: &Scope, given: &JsonMap) -> Result<String, Answer> {
+        let named = given.get("project_id").or(given.get("tenant_id")).and_then(Value::as_str);
+        match named.filter(|project| !project.is_empty()) {
+            Some(project) if scope.sees(project) => Ok(project.to_owned()),
+            Some(_) => Err(self.bad_request(
+                "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or advsvc privileges",
+            )),
+            None => Ok(scope.project_id.clone()),
+        }
     }
 
     fn rename(&self, given: &mut JsonMap) {
@@ -89,8 +114,8 @@ impl Collection {
     fn checked(
         &self,
         scope: &Scope,
-        name: &String,
-        attribute: &Attribute,
+        verb: &str,
+        (name, attribute): (&String, &Attribute),
         value: Value,
     ) -> Result<Value, Answer> {
         let invalid = |reason: String| {
@@ -98,7 +123,13 @@ impl Collection {
         };
         let may_be_null = attribute.unset == Some(Value::Null);
         let shape = if value.is_null() && may_be_null { Shape::Any } else { attribute.shape };
-        let value = shaped(shape, value).map_err(invalid)?;
+        let value = shaped(shape, value).map_err(|reason| match (self.errors, shape) {
+            (Errors::Neutron, Shape::Flag) => {
+                let text = format!("Invalid input for operation: {reason}.");
+                self.fault(400, "InvalidInput", text)
+            }
+            _ => invalid(reason),
+        })?;
         if let Some(allowed) = self.values.get(name)
             && !allowed.contains(&value)
             && !value.is_null()
@@ -114,7 +145,7 @@ impl Collection {
         }
         let is_unset = attribute.unset.as_ref() == Some(&value);
         if self.admin_sets.contains(name) && !scope.is_admin && !is_unset {
-            return Err(self.forbidden("create"));
+            return Err(self.not_settable(verb, name));
         }
         Ok(value)
     }

@@ -57,7 +57,10 @@ fn act(
     let (deed, field) = (action.deed.0, &action.deed.1);
     let mut row = find(cloud, scope, place, id)?.clone();
     let entries: Vec<Value> = match &action.each {
-        Some(key) => given.get(key).and_then(Value::as_array).cloned().unwrap_or_default(),
+        Some(path) => {
+            let list = given.as_object().and_then(|given| at(given, path));
+            list.and_then(Value::as_array).cloned().unwrap_or_default()
+        }
         None => vec![given.clone()],
     };
     let entry_of = |given: &Value, row: &JsonMap| {

@@ -7,9 +7,9 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::keystone::Scope;
 use super::super::listing;
-use super::definition::{Body, Collection, ShownAs, Shows, Update};
+use super::definition::{Body, Collection, Errors, ShownAs, Shows, Update};
 use super::fill::{filled, found, ids};
-use super::{Place, name_of};
+use super::{Place, name_of, rules};
 use crate::model::JsonMap;
 
 impl Collection {
@@ -21,8 +21,29 @@ impl Collection {
         }
         match body.remove(&self.wrap) {
             Some(Value::Object(given)) => Ok(given),
-            _ => Err(self.bad_request(format!("Unable to find '{}' in request body", self.wrap))),
+            _ => Err(self.unwrapped()),
         }
+    }
+
+    /// The objects of a body that has several, which only Neutron takes.
+    pub(super) fn given_many(&self, ask: &Ask) -> Option<Vec<Value>> {
+        if self.errors != Errors::Neutron {
+            return None;
+        }
+        let mut body: JsonMap = serde_json::from_slice(&ask.body).ok()?;
+        match body.remove(&self.list) {
+            Some(Value::Array(many)) => Some(many),
+            _ => None,
+        }
+    }
+
+    /// Whether a field is shown as it is kept.
+    pub(super) fn is_kept_as_shown(&self, name: &str) -> bool {
+        self.attributes.contains_key(name)
+            && !self.hidden.iter().any(|hidden| hidden == name)
+            && !self.shown.contains_key(name)
+            && !self.shows.contains_key(name)
+            && !self.others_see.contains_key(name)
     }
 
     /// What a request changes.
@@ -75,6 +96,9 @@ pub(super) fn view(
     }
     for (name, shows) in &collection.shows {
         view.insert(name.clone(), shown(cloud, ask, scope, collection, (shows, row)));
+    }
+    if let Some(rules) = rules::of(collection) {
+        rules.shown(cloud, &mut view);
     }
     if !scope.is_admin {
         view.retain(|key, _| !collection.admin_sees.contains(key));

@@ -16,7 +16,7 @@ pub(super) struct Action {
     /// What is added, dropped or merged; `{given.host}` is what the request says of it.
     #[serde(default)]
     pub(super) entry: Value,
-    /// The request has a list of such entries under this key.
+    /// The request has a list of such entries at this dotted path.
     #[serde(default)]
     pub(super) each: Option<String>,
     /// What tells entries of a list apart; the whole entry when left out.

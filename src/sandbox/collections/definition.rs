@@ -6,8 +6,10 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::doc::Doc;
 use super::deed::Action;
 use super::values::Shape;
+use crate::model::JsonMap;
 
 /// A collection of objects that are kept as they are given.
 #[derive(Debug, Deserialize)]
@@ -63,12 +65,19 @@ pub(super) struct Collection {
     /// A list has nothing around it.
     #[serde(default)]
     pub(super) bare_list: bool,
+    /// An administrator's lists have no more than his own project's objects, too, until he asks for
+    /// `all_tenants`.
+    #[serde(default)]
+    pub(super) all_tenants: bool,
     /// `AT/detail` is the list as well.
     #[serde(default)]
     pub(super) detail: bool,
     #[serde(default)]
     pub(super) statuses: Statuses,
     pub(super) attributes: IndexMap<String, Attribute>,
+    /// Attributes that have no value until one is given: rules find it.
+    #[serde(default)]
+    pub(super) open: Vec<String>,
     /// Where further fields go: a map among the attributes, or `.`, the object itself.
     #[serde(default)]
     pub(super) rest: Option<String>,
@@ -85,7 +94,7 @@ pub(super) struct Collection {
     #[serde(default)]
     pub(super) hidden: Vec<String>,
     /// Fields that the service sets in a new object, and in a changed one: values in which
-    /// `{now}`, `{fresh}`, `{user}`, `{project}` and fields of the object are filled in.
+    /// `{now}`, `{micros}`, `{fresh}`, `{user}`, `{project}` and fields of the object are filled in.
     #[serde(default)]
     pub(super) made: IndexMap<String, Value>,
     #[serde(default)]
@@ -124,9 +133,6 @@ pub(super) struct Collection {
     /// An attribute that names an object, and the attribute of that one which then names this.
     #[serde(default)]
     pub(super) sets: BTreeMap<String, String>,
-    /// Fields of the collections in Rust that name an object and keep it: `port.qos_policy_id`.
-    #[serde(default)]
-    pub(super) kept_by: Vec<String>,
     /// A list of the object's own that keeps it while it is not empty.
     #[serde(default)]
     pub(super) kept_while: Option<String>,
@@ -145,9 +151,9 @@ pub(super) struct Collection {
     /// Attributes that are maps with paths of their own: `/{id}/extra_specs/{key}`.
     #[serde(default)]
     pub(super) maps: Vec<String>,
-    /// What Rust does beside all this.
+    /// The rules in Rust that stand beside all this.
     #[serde(default)]
-    pub(super) hook: Option<Hook>,
+    pub(super) hook: Option<String>,
     /// The service's words for what is not there, in use, alike and at work; `{id}` stands for the
     /// id, and in `busy` for that of the root.
     #[serde(default)]
@@ -166,6 +172,8 @@ pub(super) struct Collection {
     pub(super) wrap: String,
     #[serde(skip)]
     pub(super) errors: Errors,
+    #[serde(skip)]
+    pub(super) page_max: usize,
 }
 
 /// Whose error bodies a service has.
@@ -310,6 +318,24 @@ pub(super) struct States {
     /// While it goes; it is gone at once when left out.
     #[serde(default)]
     pub(super) dropped: Option<String>,
+    /// It goes from these alone, and is in use in any other; from all when left out.
+    #[serde(default)]
+    pub(super) goes_from: Vec<String>,
+    /// How long each takes.
+    #[serde(default)]
+    pub(super) takes: Takes,
+    /// Fields that are set with the state that it comes to, as in a changed object.
+    #[serde(default)]
+    pub(super) reached: IndexMap<String, Value>,
+}
+
+/// A latency of the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Takes {
+    #[default]
+    Object,
+    Volume,
 }
 
 impl States {
@@ -318,6 +344,12 @@ impl States {
         let changing = self.changed.as_ref().map(|changed| &changed[0]);
         let busy = [Some(&self.made[0]), changing, self.dropped.as_ref()];
         busy.into_iter().flatten().any(|busy| busy == state)
+    }
+
+    /// Whether an object may be deleted as it is.
+    pub(super) fn may_go(&self, row: &JsonMap) -> bool {
+        let state = row.text(&self.field);
+        self.goes_from.is_empty() || self.goes_from.iter().any(|from| from == state)
     }
 }
 
@@ -358,16 +390,6 @@ pub(super) enum ShownAs {
     One,
     /// A list of what they are.
     Whole,
-}
-
-/// What is done in Rust.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Hook {
-    /// A port for the address of a load balancer.
-    Vip,
-    /// A key or a pair of keys that an order asks for.
-    Order,
 }
 
 fn id() -> String {

@@ -1,8 +1,9 @@
 //! Values with places in them that are filled in: `{now}`, `{id}`, `{given.host}`.
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::super::ask::Ask;
+use super::super::ask::{Ask, stamp, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::shown;
 use super::super::keystone::Scope;
@@ -71,10 +72,19 @@ pub(super) fn ids<'a>(row: &'a JsonMap, path: &str) -> Vec<&'a str> {
     texts.filter(|id| !id.is_empty()).collect()
 }
 
+/// A moment in the form of most services, or with microseconds; null for any other place.
+pub(super) fn moment(at: DateTime<Utc>, place: &str) -> Value {
+    match place {
+        "now" => stamp(at).into(),
+        "micros" => stamp_micros(at).into(),
+        _ => Value::Null,
+    }
+}
+
 /// What a place in a new or changed object stands for.
 pub(super) fn found(cloud: &Cloud, ask: &Ask, scope: &Scope, row: &JsonMap, place: &str) -> Value {
     match place {
-        "now" => ask.moment().into(),
+        "now" | "micros" => moment(ask.at, place),
         "base" => ask.base.as_str().into(),
         "fresh" => cloud.fresh_id().into(),
         "user" => scope.user_id.as_str().into(),

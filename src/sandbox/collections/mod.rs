@@ -8,17 +8,19 @@ mod bodies;
 mod deed;
 mod definition;
 mod fill;
-mod hooks;
 mod objects;
 mod references;
 mod refusals;
 pub(super) mod rows;
+pub(super) mod rules;
 mod service;
 pub(super) mod state;
 mod states;
+mod tags;
 mod texts;
 pub(super) mod values;
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,8 +38,9 @@ use super::keystone::scope::{Scope, scope};
 use super::store::Table;
 use crate::model::JsonMap;
 
-pub(super) use self::references::{is_there, part, part_with};
-pub(super) use self::rows::{drop_where, plant, row_where};
+pub(super) use self::references::part;
+pub(super) use self::rows::{drop_where, missing, new_row, plant, row_where, seen};
+pub(super) use self::rules::Rules;
 pub(super) use self::states::object_ends;
 
 macro_rules! files {
@@ -47,8 +50,9 @@ macro_rules! files {
 }
 
 /// Those that every sandbox has.
-const FILES: [(&str, &str); 12] = files![
+const FILES: [(&str, &str); 13] = files![
     "load_balancer.yaml",
+    "network_base.yaml",
     "network.yaml",
     "volume.yaml",
     "compute.yaml",
@@ -62,13 +66,10 @@ const FILES: [(&str, &str); 12] = files![
     "alarming.yaml",
 ];
 
-/// Longest page of a list.
-const PAGE_MAX: usize = 1000;
-
 impl Collections {
     /// The collections of every sandbox, and those of a directory's files.
     pub(super) fn open(directory: Option<&Path>) -> io::Result<Collections> {
-        let mut all = Collections { services: Vec::new(), served: Vec::new() };
+        let mut all = Collections::empty();
         for (name, text) in FILES {
             all.add(name, text)?;
         }
@@ -86,9 +87,18 @@ impl Collections {
 
     #[cfg(test)]
     fn of(text: &str) -> io::Result<Collections> {
-        let mut all = Collections { services: Vec::new(), served: Vec::new() };
+        let mut all = Collections::empty();
         all.add("test.yaml", text)?;
         all.coherent()
+    }
+
+    fn empty() -> Collections {
+        Collections {
+            services: Vec::new(),
+            served: Vec::new(),
+            by_name: HashMap::new(),
+            none: Table::new("none"),
+        }
     }
 
     /// Refuses references to collections that there are not.
@@ -115,8 +125,16 @@ impl Collections {
                 let text = format!("{file}: {}: there is a {wrap} already", service.kind);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
+            if let Some(name) =
+                collection.hook.as_ref().filter(|_| rules::of(&collection).is_none())
+            {
+                let text = format!("{file}: {wrap}: there is no hook {name}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             let name = collection.table.clone();
             let rows = Table::new(name.unwrap_or_else(|| format!("{}.{wrap}", service.kind)));
+            let by_name = self.by_name.entry(service.kind.clone()).or_default();
+            by_name.insert(wrap, self.served.len());
             self.served.push(Served { collection: Arc::new(collection), rows });
         }
         let extensions = service.extensions.into_iter().collect();
@@ -205,7 +223,7 @@ pub(super) fn answer(
         }
         ("DELETE", [id]) => objects::delete(cloud, ask, scope, place, id),
         (_, [id, "tags", rest @ ..]) if collection.standard => {
-            objects::tags(cloud, ask, scope, place, id, rest)
+            tags::answer(cloud, ask, scope, place, id, rest)
         }
         (_, [id, map, key @ ..]) if collection.maps.iter().any(|name| name == map) => {
             actions::map(cloud, ask, scope, place, (id, map, key.first().copied()))
@@ -215,6 +233,19 @@ pub(super) fn answer(
         }
         _ => return None,
     })
+}
+
+/// Makes an object of a collection, as `service.wrap`, of what is given.
+pub(super) fn make(
+    cloud: &mut Cloud,
+    (ask, scope): (&Ask, &Scope),
+    (service, wrap): (&str, &str),
+    given: JsonMap,
+) -> Result<JsonMap, Answer> {
+    match cloud.collections.named(service, wrap) {
+        Some(place) => objects::make(cloud, ask, scope, &place, given),
+        None => Err(rows::nowhere()),
+    }
 }
 
 /// The objects of a collection, as they are shown.

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use super::super::answer::{Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
-use super::super::doc::Doc;
+use super::super::doc::{Doc, flag_text};
 use super::super::keystone::Scope;
-use super::super::{listing, neutron};
+use super::super::listing;
 use super::bodies::{asked_view, view};
 use super::definition::Ids;
 use super::fill::{filled, found};
 use super::references::{is_there, is_unique, part, refer};
 use super::rows::{find, is_found};
-use super::{PAGE_MAX, Place, hooks, name_of, states};
+use super::{Place, name_of, rules, states, tags};
 use crate::model::JsonMap;
 
 pub(super) fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Reply {
@@ -26,8 +26,11 @@ pub(super) fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Re
         return Err(collection.bad_request(format!("Unknown argument: \"{key}\"")));
     }
     let rows = cloud.collections.rows(place).values();
-    let rows = rows.filter(|row| is_found(scope, place, row));
-    let rows = rows.filter(|row| neutron::tags_fit(row, &asked));
+    let rows =
+        rows.filter(|row| is_found(cloud, scope, place, row) && is_listed(ask, scope, place, row));
+    let mut of_rows = asked.clone();
+    of_rows.query.retain(|(key, _)| collection.is_kept_as_shown(key));
+    let rows = rows.filter(|row| listing::fits(row, &of_rows) && tags::fit(row, &asked));
     let mut rows: Vec<&JsonMap> = rows.collect();
     if collection.newest_first {
         rows.reverse();
@@ -38,8 +41,18 @@ pub(super) fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Re
         let views = views.map(Value::Object).collect();
         return Ok(Answer::json(200, &Value::Array(views)));
     }
-    listing::answer(views.collect(), &asked, &collection.list, PAGE_MAX)
+    listing::answer(views.collect(), &asked, &collection.list, collection.page_max)
         .ok_or_else(|| collection.not_found(ask.query("marker").unwrap_or_default()))
+}
+
+/// Whether a list has an object that is seen.
+fn is_listed(ask: &Ask, scope: &Scope, place: &Place, row: &JsonMap) -> bool {
+    let project = row.text("project_id");
+    let everybody =
+        scope.is_admin && ask.query("all_tenants").is_some_and(|all| flag_text(all) != Some(false));
+    !place.collection.all_tenants
+        || (everybody || project == scope.project_id)
+            && ask.query("project_id").is_none_or(|asked| asked == project)
 }
 
 pub(super) fn show(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place, id: &str) -> Reply {
@@ -55,6 +68,15 @@ pub(super) fn create(
     id: Option<&str>,
 ) -> Reply {
     let collection = &place.collection;
+    if let Some(many) = collection.given_many(ask) {
+        let mut views = Vec::new();
+        for one in many {
+            let Value::Object(given) = one else { return Err(collection.unwrapped()) };
+            let row = make(cloud, ask, scope, place, given)?;
+            views.push(Value::Object(view(cloud, ask, scope, place, &row)));
+        }
+        return Ok(Answer::json(collection.statuses.create, &json!({&collection.list: views})));
+    }
     let mut given = collection.given(ask)?;
     if let Some(id) = id {
         given.set(&collection.id, id);
@@ -63,7 +85,6 @@ pub(super) fn create(
     let mut view = view(cloud, ask, scope, place, &row);
     if !collection.created.is_empty() {
         view.retain(|key, _| collection.created.contains(key));
-        return Ok(Answer::json(collection.statuses.create, &Value::Object(view)));
     }
     Ok(collection.answer(collection.statuses.create, view))
 }
@@ -105,7 +126,9 @@ pub(super) fn make(
     if collection.root.as_ref().is_some_and(|root| root.of != collection.wrap) {
         states::at_rest(cloud, collection, &row)?;
     }
-    hooks::made(cloud, ask, scope, place, &mut row)?;
+    if let Some(rules) = rules::of(collection) {
+        rules.made(cloud, (ask, scope), &mut row)?;
+    }
     states::made(cloud, ask.at, place, &mut row);
     cloud.collections.rows_mut(place).insert(&id, row.clone());
     for (field, theirs) in &collection.sets {
@@ -156,12 +179,13 @@ pub(super) fn change(
     (id, given): (&str, JsonMap),
 ) -> Result<JsonMap, Answer> {
     let collection = &place.collection;
-    let mut row = find(cloud, scope, place, id)?.clone();
-    collection.may_change(scope, Some(&row), "update")?;
-    states::at_rest(cloud, collection, &row)?;
+    let before = find(cloud, scope, place, id)?.clone();
+    collection.may_change(scope, Some(&before), "update")?;
+    states::at_rest(cloud, collection, &before)?;
     let change = collection.change(scope, given)?;
     refer(cloud, scope, collection, &change)?;
-    for (key, value) in change {
+    let mut row = before.clone();
+    for (key, value) in change.clone() {
         match (row.get_mut(&key), value) {
             // What was taken with the rest joins it.
             (Some(Value::Object(old)), Value::Object(new))
@@ -173,6 +197,9 @@ pub(super) fn change(
                 row.insert(key, value);
             }
         }
+    }
+    if let Some(rules) = rules::of(collection) {
+        rules.changed(cloud, (ask, scope), (&before, &change), &mut row)?;
     }
     touch(cloud, ask, scope, place, &mut row);
     is_unique(cloud, place, &row)?;
@@ -206,41 +233,21 @@ pub(super) fn delete(
     let id = name_of(collection, &row);
     collection.may_change(scope, Some(&row), "delete")?;
     states::at_rest(cloud, collection, &row)?;
-    let kept = collection.kept_by.iter().filter_map(|holder| holder.split_once('.'));
-    let mut kept = kept.map(|(kind, field)| neutron::holds(cloud, kind, field, &id));
     let has_left = collection.kept_while.as_ref().is_some_and(|list| !row.list(list).is_empty());
     let is_forced = ask.query("force").is_some_and(|force| force.eq_ignore_ascii_case("true"));
-    if kept.any(|holds| holds) || has_left && !is_forced {
+    let is_at_work = collection.states.as_ref().is_some_and(|states| !states.may_go(&row));
+    if has_left && !is_forced || is_at_work {
         return Err(collection.stays(&id));
     }
-    part(cloud, &collection.service, &collection.wrap, &id).map_err(|()| collection.stays(&id))?;
-    hooks::dropped(cloud, place, &id);
+    part(cloud, &collection.service, &collection.wrap, &id)?;
+    if let Some(rules) = rules::of(collection) {
+        rules.dropping(cloud, ask.at, &row)?;
+        rules.dropped(cloud, &row);
+    }
     if !states::dropped(cloud, ask.at, place, &row) {
         cloud.collections.rows_mut(place).remove(&id);
     }
     Ok(Answer::empty(collection.statuses.delete))
-}
-
-pub(super) fn tags(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    place: &Place,
-    id: &str,
-    path: &[&str],
-) -> Reply {
-    let row = find(cloud, scope, place, id)?;
-    if ask.method != "GET" {
-        place.collection.may_change(scope, Some(row), "update")?;
-    }
-    let mut tags = row.list("tags").to_vec();
-    let answer = neutron::change_tags(ask, &mut tags, path)?;
-    if ask.method != "GET"
-        && let Some(row) = cloud.collections.rows_mut(place).edit(id)
-    {
-        row.set("tags", tags);
-    }
-    Ok(answer)
 }
 
 /// The only object within its parent.
@@ -252,7 +259,7 @@ pub(super) fn single(
     path: &[&str],
 ) -> Option<Reply> {
     let rows = cloud.collections.rows(place).values();
-    let row = rows.into_iter().find(|row| is_found(scope, place, row)).cloned();
+    let row = rows.into_iter().find(|row| is_found(cloud, scope, place, row)).cloned();
     let id = row.as_ref().map(|row| name_of(&place.collection, row));
     Some(match (ask.method.as_str(), path, row, id) {
         ("GET", [], Some(row), _) => {

@@ -1,41 +1,40 @@
 //! What objects have to do with one another: which name which, and which are too much alike.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::answer::{self, Answer};
+use super::super::answer::Answer;
 use super::super::cloud::Cloud;
 use super::super::keystone::refer;
 use super::super::keystone::scope::Scope;
-use super::super::neutron;
 use super::definition::Collection;
 use super::fill::ids;
-use super::rows::find;
-use super::service::class;
-use super::{Place, hooks, name_of};
+use super::rows::{find, nowhere};
+use super::{Place, name_of, rules};
 use crate::model::JsonMap;
 
-/// An object that others refer to goes: what goes with it goes too. An error if it must stay.
+/// An object that others refer to goes: what goes with it goes too. The error names what must stay,
+/// itself or one that goes with it.
 pub(in crate::sandbox) fn part(
     cloud: &mut Cloud,
     service: &str,
     wrap: &str,
     id: &str,
-) -> Result<(), ()> {
+) -> Result<(), Answer> {
     let name = format!("{service}.{wrap}");
     let count = cloud.collections.served.len();
     for index in 0..count {
-        let collection = Arc::clone(&cloud.collections.served[index].collection);
+        let place = cloud.collections.served[index].place(index, None);
+        let collection = &place.collection;
         let is_part = collection.service == service && collection.parent() == Some(wrap);
-        let place = Place { index, collection, parent: None };
         let fields = |fields: &BTreeMap<String, String>| -> Vec<String> {
             let fields = fields.iter().filter(|(_, target)| **target == name);
             fields.map(|(field, _)| field.clone()).collect()
         };
         if !naming(cloud, &place, &fields(&place.collection.refers), id).is_empty() {
-            return Err(());
+            let whose = cloud.collections.named(service, wrap);
+            return Err(whose.map_or_else(nowhere, |whose| whose.collection.stays(id)));
         }
         let forgetful = fields(&place.collection.forgets);
         for other in naming(cloud, &place, &forgetful, id) {
@@ -49,8 +48,11 @@ pub(in crate::sandbox) fn part(
         with.extend(is_part.then(|| "_parent".to_owned()));
         for follower in naming(cloud, &place, &with, id) {
             part(cloud, &place.collection.service, &place.collection.wrap, &follower)?;
-            hooks::dropped(cloud, &place, &follower);
-            cloud.collections.rows_mut(&place).remove(&follower);
+            if let Some(row) = cloud.collections.rows_mut(&place).remove(&follower)
+                && let Some(rules) = rules::of(&place.collection)
+            {
+                rules.dropped(cloud, &row);
+            }
         }
     }
     Ok(())
@@ -63,15 +65,6 @@ fn naming(cloud: &Cloud, place: &Place, fields: &[String], id: &str) -> Vec<Stri
     }
     let names = |row: &JsonMap| fields.iter().any(|field| ids(row, field).contains(&id));
     cloud.collections.rows(place).ids_where(names)
-}
-
-/// The same for an object of a collection in Rust.
-pub(in crate::sandbox) fn part_with(cloud: &mut Cloud, kind: &str, id: &str) -> Result<(), Answer> {
-    part(cloud, "network", kind, id).map_err(|()| {
-        let class = class(kind);
-        let text = format!("{class} {id} is in use.");
-        answer::neutron(409, &format!("{class}InUse"), text)
-    })
 }
 
 /// Refuses references to what the caller does not see.
@@ -91,7 +84,7 @@ pub(super) fn refer(
 }
 
 /// Refuses what the caller does not see.
-pub(in crate::sandbox) fn is_there(
+pub(super) fn is_there(
     cloud: &Cloud,
     scope: &Scope,
     service: &str,
@@ -103,14 +96,13 @@ pub(in crate::sandbox) fn is_there(
         (_, "identity") if refer::refer(cloud, wrap, id).is_ok() => Ok(()),
         (Some(place), _) => find(cloud, scope, &place, id).map(|_| ()),
         (None, "identity") => refer::refer(cloud, wrap, id),
-        (None, _) => neutron::refer(cloud, scope, wrap, id),
+        (None, _) => Err(nowhere()),
     }
 }
 
 /// Whether Rust has objects of this name.
 pub(super) fn is_in_rust(target: &str) -> bool {
     match target.split_once('.') {
-        Some(("network", kind)) => neutron::has_kind(kind),
         Some(("identity", kind)) => refer::has_kind(kind),
         _ => false,
     }

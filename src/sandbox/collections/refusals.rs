@@ -69,6 +69,29 @@ impl Collection {
         self.fault(400, "HTTPBadRequest", text)
     }
 
+    /// A body without the key that an object is under.
+    pub(super) fn unwrapped(&self) -> Answer {
+        let wrap = &self.wrap;
+        self.bad_request(match self.errors {
+            Errors::Nova | Errors::Keystone => {
+                format!("Invalid input for field/attribute {wrap}.")
+            }
+            _ => format!("Unable to find '{wrap}' in request body"),
+        })
+    }
+
+    /// An attribute that only administrators set.
+    pub(super) fn not_settable(&self, verb: &str, name: &str) -> Answer {
+        let rule = format!("rule:{verb}_{}", self.wrap);
+        match self.errors {
+            Errors::Neutron => {
+                let text = format!("({rule} and {rule}:{name}) is disallowed by policy");
+                self.fault(403, "PolicyNotAuthorized", text)
+            }
+            _ => self.forbidden(verb),
+        }
+    }
+
     pub(super) fn forbidden(&self, verb: &str) -> Answer {
         match self.errors {
             Errors::Neutron => {

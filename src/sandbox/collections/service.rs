@@ -19,6 +19,9 @@ pub(super) struct Service {
     /// Its name in the catalog.
     pub(super) name: String,
     pub(super) errors: Errors,
+    /// The longest page of a list.
+    #[serde(default = "page_max")]
+    pub(super) page_max: usize,
     /// What follows the first part of the path in the catalog: a version.
     #[serde(default)]
     pub(super) root: String,
@@ -51,6 +54,7 @@ impl Service {
             collection.service.clone_from(&service.kind);
             collection.wrap.clone_from(wrap);
             collection.errors = service.errors;
+            collection.page_max = service.page_max;
             if collection.list.is_empty() {
                 collection.list = format!("{wrap}s");
             }
@@ -70,15 +74,20 @@ impl Service {
     }
 }
 
+fn page_max() -> usize {
+    1000
+}
+
 /// Refuses keys that name attributes which there are not.
 fn knows_its_names(collection: &Collection) -> Result<(), String> {
     let names = collection.values.keys().chain(collection.references().map(|it| it.0));
     let names = names.chain(collection.ranges.keys()).chain(collection.sets.keys());
     let names = names.chain(collection.unique.iter().flatten()).chain(&collection.admin_sets);
     let names = names.chain(collection.root.iter().flat_map(|root| &root.by));
-    for name in names.chain(&collection.hidden).chain(&collection.maps) {
+    for name in names.chain(&collection.hidden).chain(&collection.maps).chain(&collection.open) {
         let first = name.split('.').next().unwrap_or_default();
-        let is_known = first == collection.id || collection.attributes.contains_key(first);
+        let is_known = [&collection.id, "project_id", "tenant_id"].contains(&first)
+            || collection.attributes.contains_key(first);
         if !first.starts_with('_') && !is_known {
             return Err(format!("{} has no attribute {name}", collection.wrap));
         }
@@ -117,7 +126,7 @@ impl Microversions {
 }
 
 /// `port_pair` as part of an error's name: `PortPair`.
-pub(super) fn class(wrap: &str) -> String {
+fn class(wrap: &str) -> String {
     let capital = |part: &str| {
         let mut letters = part.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())

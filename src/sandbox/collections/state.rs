@@ -1,5 +1,6 @@
 //! What the collections hold.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,6 +16,10 @@ use crate::model::JsonMap;
 pub(in crate::sandbox) struct Collections {
     pub(super) services: Vec<Named>,
     pub(super) served: Vec<Served>,
+    /// The places of those, by service and by the key around one object.
+    pub(super) by_name: HashMap<String, HashMap<String, usize>>,
+    /// What collections hold that are not served.
+    pub(super) none: Table<JsonMap>,
 }
 
 /// What the catalog and the list of extensions show of a service.
@@ -67,18 +72,34 @@ impl Collections {
                     return None;
                 }
             }
-            let found = Place { index, collection: Arc::clone(collection), parent };
+            let found = served.place(index, parent);
             Some((parts.len(), (found, &path[parts.len()..])))
         });
         leads.max_by_key(|(length, _)| *length).map(|(_, found)| found)
     }
 
     pub(super) fn named(&self, service: &str, wrap: &str) -> Option<Place> {
-        self.served.iter().enumerate().find_map(|(index, served)| {
-            let collection = &served.collection;
-            let fits = collection.service == service && collection.wrap == wrap;
-            fits.then(|| Place { index, collection: Arc::clone(collection), parent: None })
-        })
+        let index = self.index(service, wrap)?;
+        Some(self.served[index].place(index, None))
+    }
+
+    fn index(&self, service: &str, wrap: &str) -> Option<usize> {
+        self.by_name.get(service)?.get(wrap).copied()
+    }
+
+    /// What a collection holds, for Rust that knows it: `service.wrap`.
+    pub(in crate::sandbox) fn table(&self, (service, wrap): (&str, &str)) -> &Table<JsonMap> {
+        self.index(service, wrap).map_or(&self.none, |index| &self.served[index].rows)
+    }
+
+    pub(in crate::sandbox) fn table_mut(
+        &mut self,
+        (service, wrap): (&str, &str),
+    ) -> &mut Table<JsonMap> {
+        match self.index(service, wrap) {
+            Some(index) => &mut self.served[index].rows,
+            None => &mut self.none,
+        }
     }
 
     pub(super) fn rows(&self, place: &Place) -> &Table<JsonMap> {
@@ -87,6 +108,13 @@ impl Collections {
 
     pub(super) fn rows_mut(&mut self, place: &Place) -> &mut Table<JsonMap> {
         &mut self.served[place.index].rows
+    }
+}
+
+impl Served {
+    /// It is the one of this index.
+    pub(super) fn place(&self, index: usize, parent: Option<String>) -> Place {
+        Place { index, collection: Arc::clone(&self.collection), parent }
     }
 }
 

@@ -6,8 +6,8 @@ use super::super::answer::Answer;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::later::{Later, Turn};
-use super::definition::{Collection, Root};
-use super::fill::ids;
+use super::definition::{Collection, Root, Takes};
+use super::fill::{filled, ids, moment};
 use super::{Place, name_of};
 use crate::model::JsonMap;
 
@@ -125,12 +125,20 @@ fn settle_later(
     cloud.unplan(|turn| matches!(turn, Turn::Object { id: of, .. } if of == id));
     let turn =
         Turn::Object { of: place.collection.full_name(), id: id.to_owned(), state: to.cloned() };
-    let at = now + cloud.config.latencies.object;
-    cloud.plan(Later { at, turn });
+    let takes = match place.collection.states.as_ref().map(|states| states.takes) {
+        Some(Takes::Volume) => cloud.config.latencies.volume,
+        Some(Takes::Object) | None => cloud.config.latencies.object,
+    };
+    cloud.plan(Later { at: now + takes, turn });
 }
 
 /// An object has come to the end of what it was doing.
-pub(in crate::sandbox) fn object_ends(cloud: &mut Cloud, of: &str, id: &str, state: Option<&str>) {
+pub(in crate::sandbox) fn object_ends(
+    cloud: &mut Cloud,
+    of: &str,
+    (id, state): (&str, Option<&str>),
+    at: DateTime<Utc>,
+) {
     let Some((service, wrap)) = of.split_once('.') else { return };
     let Some(place) = cloud.collections.named(service, wrap) else { return };
     let rows = cloud.collections.rows_mut(&place);
@@ -138,6 +146,9 @@ pub(in crate::sandbox) fn object_ends(cloud: &mut Cloud, of: &str, id: &str, sta
         (Some(state), Some(states)) => {
             if let Some(row) = rows.edit(id) {
                 row.set(&states.field, state);
+                for (name, template) in &states.reached {
+                    row.insert(name.clone(), filled(template, &|place| moment(at, place)));
+                }
             }
         }
         _ => {

@@ -18,7 +18,10 @@ impl Ground {
     /// The service has these collections.
     fn of(collections: &str) -> Ground {
         let text = format!("service: s\nname: n\nerrors: octavia\ncollections:\n{collections}");
-        let collections = Collections::of(&text).unwrap();
+        Self::with(Collections::of(&text).unwrap())
+    }
+
+    fn with(collections: Collections) -> Ground {
         let latencies =
             Latencies { object: std::time::Duration::from_secs(1), ..Latencies::none() };
         let config = Arc::new(SandboxConfig { latencies, ..SandboxConfig::instant() });
@@ -136,6 +139,62 @@ fn states_pass_with_time_and_the_root_is_at_work_meanwhile() {
 }
 
 #[test]
+fn what_goes_from_some_states_alone_is_in_use_in_others() {
+    let mut ground = Ground::of(
+        "  a:
+    at: /as
+    attributes: { status: [text, nobody, ''] }
+    made: { at: '{micros}' }
+    statuses: { in_use: 400 }
+    states: { field: status, made: [MAKING, UP], dropped: GOING, goes_from: [UP], takes: volume, reached: { since: '{now}' } }",
+    );
+    let a = format!("/as/{}", ground.make("/as", json!({"a": {}})));
+    let shown = |ground: &mut Ground| ground.ask(&format!("GET {a}"), Value::Null).1["a"].clone();
+    let made = shown(&mut ground);
+    assert!(made["at"].as_str().unwrap().contains('.'), "{made}");
+    // A volume takes no time here: the next request finds it up.
+    assert_eq!((&made["status"], made["since"].is_string()), (&json!("UP"), true));
+    assert_eq!(ground.ask(&format!("DELETE {a}"), Value::Null).0, 204);
+    assert_eq!(ground.ask(&format!("GET {a}"), Value::Null).0, 404);
+    let other = ground.make("/as", json!({"a": {}}));
+    ground.ask(&format!("GET /as/{other}"), Value::Null);
+    let rows = ground.cloud.collections.table_mut(("s", "a"));
+    rows.edit(&other).unwrap()["status"] = json!("WEDGED");
+    assert_eq!(ground.ask(&format!("DELETE /as/{other}"), Value::Null).0, 400);
+}
+
+#[test]
+fn lists_of_an_administrator_have_his_project_alone_until_he_asks_for_all() {
+    let mut ground = Ground::of(
+        "  a: { at: /as, all_tenants: true, attributes: { n: [whole, put, 1] }, open: [n], hidden: [tenant_id, project_id] }",
+    );
+    ground.scope.is_admin = true;
+    ground.make("/as", json!({"a": {}}));
+    ground.make("/as", json!({"a": {"project_id": "q", "n": 2}}));
+    let list = |ground: &mut Ground, query: &str| {
+        let (_, list) = ground.ask(&format!("GET /as{query}"), Value::Null);
+        list["as"].as_array().unwrap().iter().map(|it| it["n"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(list(&mut ground, ""), [Value::Null], "it is open");
+    assert_eq!(list(&mut ground, "?all_tenants=1"), [Value::Null, json!(2)]);
+    assert_eq!(list(&mut ground, "?all_tenants=1&project_id=q"), [json!(2)]);
+}
+
+#[test]
+fn neutron_takes_several_objects_and_pages_are_as_long_as_a_file_says() {
+    let text = "service: s\nname: n\nerrors: neutron\npage_max: 2\ncollections: { a: { at: /as, standard: true, attributes: { n: [whole, put, 1] } } }";
+    let mut ground = Ground::with(Collections::of(text).unwrap());
+    let (status, made) = ground.ask("POST /as", json!({"as": [{"n": 1}, {"n": 2}, {"n": 3}]}));
+    assert_eq!((status, &made["as"][2]["n"]), (201, &json!(3)));
+    let (_, page) = ground.ask("GET /as", Value::Null);
+    assert_eq!((page["as"].as_array().unwrap().len(), page["as_links"].is_array()), (2, true));
+    let id = made["as"][0]["id"].as_str().unwrap();
+    let (status, refused) = ground.ask(&format!("PUT /as/{id}"), json!({"a": {"id": "other"}}));
+    let text = &refused["NeutronError"]["message"];
+    assert_eq!((status, text), (400, &json!("Cannot update read-only attribute id")));
+}
+
+#[test]
 fn actions_change_lists_and_maps_of_an_object() {
     let mut ground = Ground::of(
         "  a:
@@ -149,7 +208,7 @@ fn actions_change_lists_and_maps_of_an_object() {
       allow: { do: [add, _access], entry: { id: '{fresh}', to: '{given.to}' }, answer: [entry, access] }
       deny: { do: [drop, _access], entry: { id: '{given.id}' }, by: id, answer: nothing, status: 202 }
       list: { do: [read, _access], answer: [field, all] }
-      add_subs: { via: put, do: [add, subs], each: subs, entry: '{given}', by: port, answer: bare }
+      add_subs: { via: put, do: [add, subs], each: to.subs, entry: '{given}', by: port, answer: bare }
       name_it: { via: get, do: [set, _name], entry: '{given.name}', answer: [field, name] }
       forget: { via: put, do: [unset, meta], entry: '{given.keys}' }
       empty: { via: get, do: [clear, hosts] }",
@@ -170,7 +229,7 @@ fn actions_change_lists_and_maps_of_an_object() {
     assert_eq!(act(&mut ground, json!({"list": null})).1["all"], json!([access]));
     assert_eq!(act(&mut ground, json!({"deny": {"id": access["id"]}})).0, 202);
     assert_eq!(act(&mut ground, json!({"list": null})).1["all"], json!([]));
-    let subs = json!({"subs": [{"port": "a", "n": 1}, {"port": "b"}]});
+    let subs = json!({"to": {"subs": [{"port": "a", "n": 1}, {"port": "b"}]}});
     let (_, added) = ground.ask(&format!("PUT {a}/add_subs"), subs.clone());
     assert_eq!(added["subs"].as_array().map(Vec::len), Some(2));
     assert_eq!(ground.ask(&format!("PUT {a}/add_subs"), subs).0, 409);
@@ -388,7 +447,7 @@ fn versions_are_chosen_by_a_header() {
 
 #[test]
 fn files_of_every_sandbox_are_right() {
-    Collections::open(None).unwrap();
+    super::super::rules::collections(None).unwrap();
 }
 
 #[test]
@@ -401,18 +460,18 @@ fn files_of_a_directory_join_those_of_every_sandbox() {
         std::fs::write(directory.path().join("bunk.yaml"), text).unwrap();
     };
     write("port");
-    let all = Collections::open(Some(directory.path())).unwrap();
+    let all = super::super::rules::collections(Some(directory.path())).unwrap();
     let path = ["v2.0", "bunks", "some"];
     let (place, rest) = all.at("network", &path).unwrap();
     assert_eq!((place.collection.list.as_str(), rest), ("bunks", &["some"][..]));
     assert!(all.at("network", &["v2.0"]).is_none());
     write("pirt");
-    let error = Collections::open(Some(directory.path())).err().unwrap();
+    let error = super::super::rules::collections(Some(directory.path())).err().unwrap();
     assert_eq!(error.to_string(), "network: bunk: port_id: there is no pirt");
     write("port");
     let again = directory.path().join("again.yaml");
     std::fs::copy(directory.path().join("bunk.yaml"), again).unwrap();
-    let error = Collections::open(Some(directory.path())).err().unwrap();
+    let error = super::super::rules::collections(Some(directory.path())).err().unwrap();
     assert!(error.to_string().ends_with("network: there is a bunk already"), "{error}");
 }
 
@@ -427,4 +486,7 @@ fn a_file_is_refused_with_a_reason() {
     assert!(refused("{ at: /a, atributes: {} }").contains("atributes"));
     refused("{ at: /a, attributes: { name: [texts, put] } }");
     refused("{ at: /a, attributes: {}, actions: { b: { do: [bend, c] } } }");
+    let text = "service: s\nname: n\nerrors: nova\ncollections: { a: { at: /a, attributes: {}, hook: line } }";
+    let error = Collections::of(text).err().unwrap();
+    assert_eq!(error.to_string(), "test.yaml: a: there is no hook line");
 }

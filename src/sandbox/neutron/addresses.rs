@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
+use super::PORTS;
 use crate::model::JsonMap;
 
 /// A range in CIDR notation.
@@ -85,8 +86,8 @@ pub(super) fn pools(subnet: &JsonMap) -> Vec<(u128, u128)> {
 /// The addresses in use on a subnet. A port of `except` does not count.
 pub(super) fn used(cloud: &Cloud, subnet_id: &str, except: &str) -> HashSet<u128> {
     cloud
-        .neutron
-        .ports
+        .collections
+        .table(PORTS)
         .values()
         .filter(|port| port.text("id") != except)
         .flat_map(|port| port.list("fixed_ips"))

@@ -5,109 +5,117 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections::{self, Rules};
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::addresses::number;
 use super::associations::plan_status;
-use super::{Kind, attributes, find, ports, routers};
+use super::{FLOATING_IPS, NETWORKS, PORTS, ports, quotas, routers};
 use crate::model::JsonMap;
 
-pub(super) fn create(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    let network_id = row.text("floating_network_id").to_owned();
-    let network = find(cloud, scope, Kind::Network, &network_id)?;
-    if !network.is("router:external") {
-        return Err(bad_floating_ip(format!(
-            "Network {network_id} is not a valid external network"
-        )));
+pub(super) struct FloatingIps;
+
+impl Rules for FloatingIps {
+    fn made(
+        &self,
+        cloud: &mut Cloud,
+        (ask, scope): (&Ask, &Scope),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        quotas::allow_one_more(cloud, FLOATING_IPS, row)?;
+        let network_id = row.text("floating_network_id").to_owned();
+        let network = collections::seen(cloud, scope, NETWORKS, &network_id)?;
+        if !network.is("router:external") {
+            return Err(bad_floating_ip(format!(
+                "Network {network_id} is not a valid external network"
+            )));
+        }
+        let mut fixed = JsonMap::new();
+        for (from, to) in [("subnet_id", "subnet_id"), ("floating_ip_address", "ip_address")] {
+            if let Some(Value::String(value)) = row.get(from) {
+                fixed.set(to, value.as_str());
+            }
+        }
+        row.remove("subnet_id");
+        let mut given = JsonMap::new();
+        given.set("network_id", network_id.as_str());
+        given.set("device_id", row.text("id"));
+        given.set("device_owner", "network:floatingip");
+        if !fixed.is_empty() {
+            given.set("fixed_ips", json!([fixed]));
+        }
+        let mut port = collections::new_row(cloud, scope, PORTS, given)?;
+        let id = ports::service_port(cloud, &mut port, "", ask.at);
+        ports::create(cloud, scope, &mut port)?;
+        let address = port
+            .list("fixed_ips")
+            .iter()
+            .filter_map(Value::as_object)
+            .map(|fixed| fixed.text("ip_address"))
+            .find(|address| number(address).is_some_and(|(version, _)| version == 4))
+            .map(str::to_owned);
+        let Some(address) = address else {
+            let text = format!("Unable to find any IP address on external network {network_id}.");
+            return Err(answer::neutron(400, "ExternalIpAddressExhausted", text));
+        };
+        port.set("status", "N/A");
+        cloud.collections.table_mut(PORTS).insert(&id, port);
+        row.set("floating_ip_address", address);
+        row.set("status", "DOWN");
+        associate(cloud, ask, scope, row)
     }
-    let mut fixed = JsonMap::new();
-    for (from, to) in [("subnet_id", "subnet_id"), ("floating_ip_address", "ip_address")] {
-        if let Some(Value::String(value)) = row.get(from) {
-            fixed.set(to, value.as_str());
+
+    fn changed(
+        &self,
+        cloud: &mut Cloud,
+        (ask, scope): (&Ask, &Scope),
+        (before, change): (&JsonMap, &JsonMap),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        let about_port = change.contains_key("port_id") || change.contains_key("fixed_ip_address");
+        if !about_port {
+            return Ok(());
+        }
+        if change.contains_key("port_id") && !change.contains_key("fixed_ip_address") {
+            row.set("fixed_ip_address", Value::Null);
+        }
+        let same = before.get("port_id") == row.get("port_id")
+            && change
+                .get("fixed_ip_address")
+                .is_none_or(|ip| Some(ip) == before.get("fixed_ip_address"));
+        if same {
+            row.set(
+                "fixed_ip_address",
+                before.get("fixed_ip_address").cloned().unwrap_or_default(),
+            );
+            return Ok(());
+        }
+        associate(cloud, ask, scope, row)
+    }
+
+    fn dropped(&self, cloud: &mut Cloud, row: &JsonMap) {
+        let id = row.text("id");
+        for port in cloud.collections.table(PORTS).ids_where(|port| {
+            port.text("device_id") == id && port.text("device_owner") == "network:floatingip"
+        }) {
+            cloud.collections.table_mut(PORTS).remove(&port);
         }
     }
-    row.remove("subnet_id");
-    let mut given = JsonMap::new();
-    given.set("network_id", network_id.as_str());
-    given.set("device_id", row.text("id"));
-    given.set("device_owner", "network:floatingip");
-    if !fixed.is_empty() {
-        given.set("fixed_ips", json!([fixed]));
-    }
-    let mut port = attributes::accept_new(Kind::Port, scope, given)?;
-    let id = ports::service_port(cloud, &mut port, "", ask.at);
-    ports::create(cloud, scope, &mut port)?;
-    let address = port
-        .list("fixed_ips")
-        .iter()
-        .filter_map(Value::as_object)
-        .map(|fixed| fixed.text("ip_address"))
-        .find(|address| number(address).is_some_and(|(version, _)| version == 4))
-        .map(str::to_owned);
-    let Some(address) = address else {
-        let text = format!("Unable to find any IP address on external network {network_id}.");
-        return Err(answer::neutron(400, "ExternalIpAddressExhausted", text));
-    };
-    port.set("status", "N/A");
-    cloud.neutron.ports.insert(&id, port);
-    row.set("floating_ip_address", address);
-    row.set("status", "DOWN");
-    associate(cloud, ask, scope, row)
-}
 
-pub(super) fn update(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    before: &JsonMap,
-    change: &JsonMap,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    let about_port = change.contains_key("port_id") || change.contains_key("fixed_ip_address");
-    if !about_port {
-        return Ok(());
-    }
-    if change.contains_key("port_id") && !change.contains_key("fixed_ip_address") {
-        row.set("fixed_ip_address", Value::Null);
-    }
-    let same = before.get("port_id") == row.get("port_id")
-        && change
-            .get("fixed_ip_address")
-            .is_none_or(|ip| Some(ip) == before.get("fixed_ip_address"));
-    if same {
-        row.set("fixed_ip_address", before.get("fixed_ip_address").cloned().unwrap_or_default());
-        return Ok(());
-    }
-    associate(cloud, ask, scope, row)
-}
-
-pub(super) fn delete(cloud: &mut Cloud, row: &JsonMap) {
-    let id = row.text("id");
-    for port in cloud.neutron.ports.ids_where(|port| {
-        port.text("device_id") == id && port.text("device_owner") == "network:floatingip"
-    }) {
-        cloud.neutron.ports.remove(&port);
-    }
-}
-
-/// Some of the port that it leads to.
-pub(super) fn complete(cloud: &Cloud, view: &mut JsonMap) {
-    if let Some(port) = cloud.neutron.ports.get(view.text("port_id")) {
-        let details = json!({
-            "name": port.text("name"),
-            "network_id": port.text("network_id"),
-            "mac_address": port.text("mac_address"),
-            "admin_state_up": port.is("admin_state_up"),
-            "status": port.text("status"),
-            "device_id": port.text("device_id"),
-            "device_owner": port.text("device_owner"),
-        });
-        view.set("port_details", details);
+    /// Some of the port that it leads to.
+    fn shown(&self, cloud: &Cloud, view: &mut JsonMap) {
+        if let Some(port) = cloud.collections.table(PORTS).get(view.text("port_id")) {
+            let details = json!({
+                "name": port.text("name"),
+                "network_id": port.text("network_id"),
+                "mac_address": port.text("mac_address"),
+                "admin_state_up": port.is("admin_state_up"),
+                "status": port.text("status"),
+                "device_id": port.text("device_id"),
+                "device_owner": port.text("device_owner"),
+            });
+            view.set("port_details", details);
+        }
     }
 }
 
@@ -120,7 +128,7 @@ fn associate(cloud: &mut Cloud, ask: &Ask, scope: &Scope, row: &mut JsonMap) -> 
         row.set("fixed_ip_address", Value::Null);
         row.set("router_id", Value::Null);
     } else {
-        let port = find(cloud, scope, Kind::Port, &port_id)?;
+        let port = collections::seen(cloud, scope, PORTS, &port_id)?;
         let (subnet, address) = internal_address(port, row.text("fixed_ip_address"))?;
         let external = row.text("floating_network_id").to_owned();
         let Some(router) = routers::between(cloud, &subnet, &external) else {
@@ -129,7 +137,7 @@ fn associate(cloud: &mut Cloud, ask: &Ask, scope: &Scope, row: &mut JsonMap) -> 
             );
             return Err(answer::neutron(404, "ExternalGatewayForFloatingIPNotFound", text));
         };
-        let rival = cloud.neutron.floating_ips.values().find(|other| {
+        let rival = cloud.collections.table(FLOATING_IPS).values().find(|other| {
             other.text("id") != id
                 && other.text("port_id") == port_id
                 && other.text("fixed_ip_address") == address

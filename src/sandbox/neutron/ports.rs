@@ -4,20 +4,96 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer};
-use super::super::ask::stamp;
+use super::super::ask::{Ask, stamp};
 use super::super::cloud::Cloud;
-use super::super::collections;
+use super::super::collections::{self, Rules};
 use super::super::doc::{Doc, shown, uuid_like};
 use super::super::keystone::Scope;
 use super::addresses::{Cidr, free, number, used};
 use super::{
-    Kind, associations, attributes, bad_request, find, invalid_input, quotas, security_groups,
+    NETWORKS, PORTS, SECURITY_GROUPS, SUBNETS, associations, bad_request, invalid_input, quotas,
+    security_groups,
 };
 use crate::model::JsonMap;
 
+pub(super) struct Ports;
+
+impl Rules for Ports {
+    /// A network's owner sees every port on it.
+    fn is_seen(&self, cloud: &Cloud, scope: &Scope, row: &JsonMap) -> bool {
+        let network = cloud.collections.table(NETWORKS).get(row.text("network_id"));
+        network.is_some_and(|network| network.text("project_id") == scope.project_id)
+    }
+
+    fn made(
+        &self,
+        cloud: &mut Cloud,
+        (_, scope): (&Ask, &Scope),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        quotas::allow_one_more(cloud, PORTS, row)?;
+        create(cloud, scope, row)
+    }
+
+    fn changed(
+        &self,
+        cloud: &mut Cloud,
+        (_, scope): (&Ask, &Scope),
+        (_, change): (&JsonMap, &JsonMap),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        well_formed(change)?;
+        if let Some(Value::Array(asked)) = change.get("fixed_ips") {
+            let fixed = asked_addresses(cloud, row.text("network_id"), asked, row.text("id"))?;
+            row.set("fixed_ips", fixed);
+        }
+        if let Some(mac) = plain_mac(change.text("mac_address")) {
+            row.set("mac_address", mac);
+        }
+        assign_names(row);
+        if change.contains_key("security_groups") || change.contains_key("port_security_enabled") {
+            groups(cloud, scope, row)?;
+        }
+        Ok(())
+    }
+
+    fn dropping(&self, cloud: &mut Cloud, at: DateTime<Utc>, row: &JsonMap) -> Result<(), Answer> {
+        let owner = row.text("device_owner");
+        if matches!(
+            owner,
+            "network:router_interface" | "network:router_gateway" | "network:floatingip"
+        ) {
+            let text = format!(
+                "Port {} cannot be deleted directly via the port API: has device owner {owner}.",
+                row.text("id")
+            );
+            return Err(answer::neutron(409, "ServicePortInUse", text));
+        }
+        associations::leave_port(cloud, row.text("id"), at);
+        Ok(())
+    }
+
+    /// The trunk whose parent the port is, with what it has below.
+    fn shown(&self, cloud: &Cloud, view: &mut JsonMap) {
+        let is_parent = |trunk: &JsonMap| trunk.text("port_id") == view.text("id");
+        let trunk = collections::row_where(cloud, ("network", "trunk"), is_parent);
+        let Some(trunk) = trunk else { return };
+        let below = trunk.list("sub_ports").iter().filter_map(Value::as_object);
+        let below = below.map(|sub_port| {
+            let port = cloud.collections.table(PORTS).get(sub_port.text("port_id"));
+            let mut shown = sub_port.clone();
+            shown.set("mac_address", port.map(|port| port.text("mac_address").to_owned()));
+            Value::Object(shown)
+        });
+        let details =
+            json!({ "trunk_id": trunk.text("id"), "sub_ports": below.collect::<Vec<_>>() });
+        view.set("trunk_details", details);
+    }
+}
+
 pub(super) fn create(cloud: &mut Cloud, scope: &Scope, row: &mut JsonMap) -> Result<(), Answer> {
     well_formed(row)?;
-    let network = find(cloud, scope, Kind::Network, row.text("network_id"))?;
+    let network = collections::seen(cloud, scope, NETWORKS, row.text("network_id"))?;
     let network_secured = network.is("port_security_enabled");
     let network_id = network.text("id").to_owned();
     if !row.contains_key("port_security_enabled") {
@@ -38,22 +114,6 @@ pub(super) fn create(cloud: &mut Cloud, scope: &Scope, row: &mut JsonMap) -> Res
     row.set("mac_address", mac);
     assign_names(row);
     groups(cloud, scope, row)
-}
-
-/// The trunk whose parent the port is, with what it has below.
-pub(super) fn complete(cloud: &Cloud, view: &mut JsonMap) {
-    let is_parent = |trunk: &JsonMap| trunk.text("port_id") == view.text("id");
-    let trunk = collections::row_where(cloud, ("network", "trunk"), is_parent);
-    let Some(trunk) = trunk else { return };
-    let below = trunk.list("sub_ports").iter().filter_map(Value::as_object);
-    let below = below.map(|sub_port| {
-        let port = cloud.neutron.ports.get(sub_port.text("port_id"));
-        let mut shown = sub_port.clone();
-        shown.set("mac_address", port.map(|port| port.text("mac_address").to_owned()));
-        Value::Object(shown)
-    });
-    let details = json!({ "trunk_id": trunk.text("id"), "sub_ports": below.collect::<Vec<_>>() });
-    view.set("trunk_details", details);
 }
 
 /// Refuses addresses and ids that are none.
@@ -112,48 +172,13 @@ fn assign_names(row: &mut JsonMap) {
     row.set("dns_assignment", names);
 }
 
-pub(super) fn update(
-    cloud: &mut Cloud,
-    scope: &Scope,
-    change: &JsonMap,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    well_formed(change)?;
-    if let Some(Value::Array(asked)) = change.get("fixed_ips") {
-        let fixed = asked_addresses(cloud, row.text("network_id"), asked, row.text("id"))?;
-        row.set("fixed_ips", fixed);
-    }
-    if let Some(mac) = plain_mac(change.text("mac_address")) {
-        row.set("mac_address", mac);
-    }
-    assign_names(row);
-    if change.contains_key("security_groups") || change.contains_key("port_security_enabled") {
-        groups(cloud, scope, row)?;
-    }
-    Ok(())
-}
-
-pub(super) fn delete(cloud: &mut Cloud, at: DateTime<Utc>, row: &JsonMap) -> Result<(), Answer> {
-    let owner = row.text("device_owner");
-    if matches!(owner, "network:router_interface" | "network:router_gateway" | "network:floatingip")
-    {
-        let text = format!(
-            "Port {} cannot be deleted directly via the port API: has device owner {owner}.",
-            row.text("id")
-        );
-        return Err(answer::neutron(409, "ServicePortInUse", text));
-    }
-    associations::leave_port(cloud, row.text("id"), at);
-    Ok(())
-}
-
 /// Checks the security groups asked for, or takes the default one.
 fn groups(cloud: &mut Cloud, scope: &Scope, row: &mut JsonMap) -> Result<(), Answer> {
     let secured = row.is("port_security_enabled");
     match row.get("security_groups") {
         Some(Value::Array(asked)) => {
             for id in asked.iter().map(shown) {
-                find(cloud, scope, Kind::SecurityGroup, &id)?;
+                collections::seen(cloud, scope, SECURITY_GROUPS, &id)?;
             }
             if !secured && !asked.is_empty() {
                 let text = "Port security must be enabled and port must have an IP address in order to use security groups.";
@@ -184,8 +209,8 @@ fn any_addresses(cloud: &Cloud, network: &str) -> Result<Vec<Value>, Answer> {
     let mut fixed = Vec::new();
     for version in [4, 6] {
         let subnets: Vec<&JsonMap> = cloud
-            .neutron
-            .subnets
+            .collections
+            .table(SUBNETS)
             .values()
             .filter(|subnet| subnet.text("network_id") == network)
             .filter(|subnet| subnet.int("ip_version") == Some(version))
@@ -211,8 +236,12 @@ pub(super) fn asked_addresses(
     port: &str,
 ) -> Result<Vec<Value>, Answer> {
     let mut fixed = Vec::new();
-    let held: Vec<Value> =
-        cloud.neutron.ports.get(port).map(|row| row.list("fixed_ips").to_vec()).unwrap_or_default();
+    let held: Vec<Value> = cloud
+        .collections
+        .table(PORTS)
+        .get(port)
+        .map(|row| row.list("fixed_ips").to_vec())
+        .unwrap_or_default();
     for one in asked.iter().filter_map(Value::as_object) {
         let subnet = subnet_for(cloud, network, one)?;
         let id = subnet.text("id");
@@ -259,13 +288,17 @@ fn subnet_for<'a>(cloud: &'a Cloud, network: &str, asked: &JsonMap) -> Result<&'
     };
     match asked.text("subnet_id") {
         "" => cloud
-            .neutron
-            .subnets
+            .collections
+            .table(SUBNETS)
             .values()
             .find(|subnet| subnet.text("network_id") == network && holds(subnet))
             .ok_or_else(|| not_in_network(address)),
         id => {
-            let subnet = cloud.neutron.subnets.get(id).ok_or_else(|| Kind::Subnet.missing(id))?;
+            let subnet = cloud
+                .collections
+                .table(SUBNETS)
+                .get(id)
+                .ok_or_else(|| collections::missing(cloud, SUBNETS, id))?;
             if subnet.text("network_id") != network {
                 return Err(invalid_input(format!(
                     "Failed to create port on network {network}, because fixed_ips included invalid subnet {id}"
@@ -307,8 +340,8 @@ fn fresh_mac(cloud: &Cloud) -> String {
 fn unused_mac(cloud: &Cloud, network: &str, mac: &str) -> Result<String, Answer> {
     let mac = plain_mac(mac).unwrap_or_default();
     let taken = cloud
-        .neutron
-        .ports
+        .collections
+        .table(PORTS)
         .values()
         .any(|port| port.text("network_id") == network && port.text("mac_address") == mac);
     if taken {
@@ -344,11 +377,11 @@ pub(in crate::sandbox) fn create_for_server(
     if let Some(groups) = &wish.security_groups {
         given.set("security_groups", json!(groups));
     }
-    let mut row = attributes::accept_new(Kind::Port, scope, given)?;
-    quotas::allow_one_more(cloud, Kind::Port, &scope.project_id)?;
+    let mut row = collections::new_row(cloud, scope, PORTS, given)?;
+    quotas::allow_one_more(cloud, PORTS, &row)?;
     let id = service_port(cloud, &mut row, &scope.project_id, at);
     create(cloud, scope, &mut row)?;
-    cloud.neutron.ports.insert(&id, row);
+    cloud.collections.table_mut(PORTS).insert(&id, row);
     bind(cloud, &id, server_id, at);
     Ok(id)
 }
@@ -373,7 +406,7 @@ pub(super) fn service_port(
 
 /// Gives a port to a server.
 pub(in crate::sandbox) fn bind(cloud: &mut Cloud, port: &str, server_id: &str, at: DateTime<Utc>) {
-    if let Some(row) = cloud.neutron.ports.edit(port) {
+    if let Some(row) = cloud.collections.table_mut(PORTS).edit(port) {
         row.set("device_id", server_id);
         row.set("device_owner", "compute:nova");
         row.set("binding:host_id", "sandbox-1");
@@ -389,10 +422,10 @@ pub(in crate::sandbox) fn unbind(cloud: &mut Cloud, port: &str, delete: bool, at
         associations::leave_port(cloud, port, at);
         // Nova asks nobody what else the port is for.
         collections::part(cloud, "network", "port", port).ok();
-        cloud.neutron.ports.remove(port);
+        cloud.collections.table_mut(PORTS).remove(port);
         return;
     }
-    if let Some(row) = cloud.neutron.ports.edit(port) {
+    if let Some(row) = cloud.collections.table_mut(PORTS).edit(port) {
         row.set("device_id", "");
         row.set("device_owner", "");
         row.set("binding:host_id", "");

@@ -1,80 +1,90 @@
 //! Routers: the gateway to an external network, and interfaces on subnets.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections::{self, Rules};
 use super::super::doc::{Doc, uuid_like};
 use super::super::keystone::Scope;
 use super::addresses::Cidr;
-use super::{Kind, attributes, find, owned, ports};
+use super::{FLOATING_IPS, NETWORKS, PORTS, ROUTERS, SUBNETS, owned, ports, quotas};
 use crate::model::JsonMap;
 
 const GATEWAY: &str = "network:router_gateway";
 const INTERFACE: &str = "network:router_interface";
 
-pub(super) fn create(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    set_gateway(cloud, ask, scope, row)
-}
+pub(super) struct Routers;
 
-pub(super) fn update(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    before: &JsonMap,
-    change: &JsonMap,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    if !change.contains_key("external_gateway_info") {
-        return Ok(());
+impl Rules for Routers {
+    fn made(
+        &self,
+        cloud: &mut Cloud,
+        (ask, scope): (&Ask, &Scope),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        quotas::allow_one_more(cloud, ROUTERS, row)?;
+        set_gateway(cloud, ask, scope, row)
     }
-    let old = gateway_network(before);
-    let new = gateway_network(row);
-    if let (Some(old), Some(new)) = (&old, &new)
-        && old == new
-    {
-        // The same network keeps its port unless other addresses are asked for.
-        let mut info = before.object("external_gateway_info").cloned().unwrap_or_default();
-        let asked = row.object("external_gateway_info").cloned().unwrap_or_default();
-        if let Some(snat) = asked.get("enable_snat") {
-            info.set("enable_snat", snat.clone());
-        }
-        if asked.list("external_fixed_ips").iter().all(|fixed| fixed.get("ip_address").is_none()) {
-            row.set("external_gateway_info", info);
+
+    fn changed(
+        &self,
+        cloud: &mut Cloud,
+        (ask, scope): (&Ask, &Scope),
+        (before, change): (&JsonMap, &JsonMap),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        if !change.contains_key("external_gateway_info") {
             return Ok(());
         }
-    }
-    if let Some(old) = old {
-        let router = before.text("id");
-        let needed = cloud.neutron.floating_ips.values().any(|floating| {
-            floating.text("router_id") == router && floating.text("floating_network_id") == old
-        });
-        if needed && new.as_ref() != Some(&old) {
-            let text = format!(
-                "Gateway cannot be updated for router {router}, since a gateway to external network {old} is required by one or more floating IPs."
-            );
-            return Err(answer::neutron(409, "RouterExternalGatewayInUseByFloatingIp", text));
+        let old = gateway_network(before);
+        let new = gateway_network(row);
+        if let (Some(old), Some(new)) = (&old, &new)
+            && old == new
+        {
+            // The same network keeps its port unless other addresses are asked for.
+            let mut info = before.object("external_gateway_info").cloned().unwrap_or_default();
+            let asked = row.object("external_gateway_info").cloned().unwrap_or_default();
+            if let Some(snat) = asked.get("enable_snat") {
+                info.set("enable_snat", snat.clone());
+            }
+            if asked
+                .list("external_fixed_ips")
+                .iter()
+                .all(|fixed| fixed.get("ip_address").is_none())
+            {
+                row.set("external_gateway_info", info);
+                return Ok(());
+            }
         }
-        drop_ports(cloud, router, GATEWAY);
+        if let Some(old) = old {
+            let router = before.text("id");
+            let needed = cloud.collections.table(FLOATING_IPS).values().any(|floating| {
+                floating.text("router_id") == router && floating.text("floating_network_id") == old
+            });
+            if needed && new.as_ref() != Some(&old) {
+                let text = format!(
+                    "Gateway cannot be updated for router {router}, since a gateway to external network {old} is required by one or more floating IPs."
+                );
+                return Err(answer::neutron(409, "RouterExternalGatewayInUseByFloatingIp", text));
+            }
+            drop_ports(cloud, router, GATEWAY);
+        }
+        set_gateway(cloud, ask, scope, row)
     }
-    set_gateway(cloud, ask, scope, row)
-}
 
-pub(super) fn delete(cloud: &mut Cloud, row: &JsonMap) -> Result<(), Answer> {
-    let id = row.text("id");
-    let attached = port_ids(cloud, id, INTERFACE);
-    if !attached.is_empty() {
-        let text = format!("Router {id} has ports still attached: {}", attached.join(", "));
-        return Err(answer::neutron(409, "RouterInUse", text));
+    fn dropping(&self, cloud: &mut Cloud, _: DateTime<Utc>, row: &JsonMap) -> Result<(), Answer> {
+        let id = row.text("id");
+        let attached = port_ids(cloud, id, INTERFACE);
+        if !attached.is_empty() {
+            let text = format!("Router {id} has ports still attached: {}", attached.join(", "));
+            return Err(answer::neutron(409, "RouterInUse", text));
+        }
+        drop_ports(cloud, id, GATEWAY);
+        Ok(())
     }
-    drop_ports(cloud, id, GATEWAY);
-    Ok(())
 }
 
 /// Makes the gateway's port and shows its addresses.
@@ -88,7 +98,7 @@ fn set_gateway(
         row.set("external_gateway_info", Value::Null);
         return Ok(());
     };
-    let network = find(cloud, scope, Kind::Network, &network_id)?;
+    let network = collections::seen(cloud, scope, NETWORKS, &network_id)?;
     if !network.is("router:external") {
         return Err(bad_router(format!("Network {network_id} is not an external network")));
     }
@@ -119,7 +129,7 @@ fn gateway_network(row: &JsonMap) -> Option<String> {
 }
 
 pub(super) fn add_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &str) -> Reply {
-    let router = find(cloud, scope, Kind::Router, id)?.clone();
+    let router = collections::seen(cloud, scope, ROUTERS, id)?.clone();
     owned(scope, &router, "add_router_interface")?;
     let given = ask.object(|code, text| answer::neutron(code, "HTTPBadRequest", text))?;
     for key in ["subnet_id", "port_id"] {
@@ -131,7 +141,7 @@ pub(super) fn add_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &st
     let port = match (given.text("subnet_id"), given.text("port_id")) {
         ("", "") => return Err(bad_router("Either subnet_id or port_id must be specified")),
         (subnet, "") => {
-            let subnet = find(cloud, scope, Kind::Subnet, subnet)?.clone();
+            let subnet = collections::seen(cloud, scope, SUBNETS, subnet)?.clone();
             if subnet.text("gateway_ip").is_empty() {
                 return Err(bad_router("Subnet for router interface must have a gateway IP"));
             }
@@ -154,39 +164,8 @@ pub(super) fn add_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &st
 }
 
 /// An existing port becomes the interface.
-/// Routes come to a router's, or are taken from them: `add_extraroutes`, `remove_extraroutes`.
-pub(super) fn extra_routes(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    id: &str,
-    is_more: bool,
-) -> Reply {
-    let router = find(cloud, scope, Kind::Router, id)?.clone();
-    owned(scope, &router, "update_router")?;
-    let given =
-        ask.wrapped("router", |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
-    let mut routes = router.list("routes").to_vec();
-    let is_same = |a: &Value, b: &Value| {
-        ["destination", "nexthop"].iter().all(|key| a.get(*key) == b.get(*key))
-    };
-    for route in given.list("routes") {
-        routes.retain(|known| !is_same(known, route));
-        if is_more {
-            routes.push(route.clone());
-        }
-    }
-    let mut view = router;
-    view.set("routes", routes.clone());
-    if let Some(row) = cloud.neutron.routers.edit(id) {
-        row.set("routes", routes);
-        row.set("updated_at", ask.moment());
-    }
-    Ok(Answer::json(200, &json!({"router": view})))
-}
-
 fn take_port(cloud: &mut Cloud, scope: &Scope, id: &str, port: &str) -> Result<JsonMap, Answer> {
-    let row = find(cloud, scope, Kind::Port, port)?.clone();
+    let row = collections::seen(cloud, scope, PORTS, port)?.clone();
     if !row.text("device_id").is_empty() {
         let text = format!(
             "Unable to complete operation on port {port} for network {}. Port already has an attached device {}.",
@@ -196,13 +175,13 @@ fn take_port(cloud: &mut Cloud, scope: &Scope, id: &str, port: &str) -> Result<J
         return Err(answer::neutron(409, "PortInUse", text));
     }
     for subnet in subnet_ids(&row) {
-        let subnet = cloud.neutron.subnets.get(&subnet).cloned().unwrap_or_default();
+        let subnet = cloud.collections.table(SUBNETS).get(&subnet).cloned().unwrap_or_default();
         refuse_overlap(cloud, id, &subnet)?;
     }
     if row.list("fixed_ips").is_empty() {
         return Err(bad_router("Router port must have at least one fixed IP"));
     }
-    if let Some(row) = cloud.neutron.ports.edit(port) {
+    if let Some(row) = cloud.collections.table_mut(PORTS).edit(port) {
         row.set("device_id", id);
         row.set("device_owner", INTERFACE);
         row.set("status", "ACTIVE");
@@ -211,7 +190,7 @@ fn take_port(cloud: &mut Cloud, scope: &Scope, id: &str, port: &str) -> Result<J
 }
 
 pub(super) fn remove_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &str) -> Reply {
-    let router = find(cloud, scope, Kind::Router, id)?.clone();
+    let router = collections::seen(cloud, scope, ROUTERS, id)?.clone();
     owned(scope, &router, "remove_router_interface")?;
     let given = ask.object(|code, text| answer::neutron(code, "HTTPBadRequest", text))?;
     let (subnet, port) = (given.text("subnet_id"), given.text("port_id"));
@@ -220,7 +199,7 @@ pub(super) fn remove_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: 
     }
     let found = port_ids(cloud, id, INTERFACE)
         .into_iter()
-        .filter_map(|id| cloud.neutron.ports.get(&id).cloned())
+        .filter_map(|id| cloud.collections.table(PORTS).get(&id).cloned())
         .find(|row| {
             (port.is_empty() || row.text("id") == port)
                 && (subnet.is_empty() || subnet_ids(row).iter().any(|id| id == subnet))
@@ -237,18 +216,18 @@ pub(super) fn remove_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: 
     for subnet in subnet_ids(&row) {
         refuse_needed(cloud, id, &subnet)?;
     }
-    cloud.neutron.ports.remove(row.text("id"));
+    cloud.collections.table_mut(PORTS).remove(row.text("id"));
     Ok(Answer::json(200, &interface_view(&router, &row)))
 }
 
 /// A floating IP needs the interface on its port's subnet.
 fn refuse_needed(cloud: &Cloud, router: &str, subnet: &str) -> Result<(), Answer> {
     let needed = cloud
-        .neutron
-        .floating_ips
+        .collections
+        .table(FLOATING_IPS)
         .values()
         .filter(|floating| floating.text("router_id") == router)
-        .filter_map(|floating| cloud.neutron.ports.get(floating.text("port_id")))
+        .filter_map(|floating| cloud.collections.table(PORTS).get(floating.text("port_id")))
         .any(|port| subnet_ids(port).iter().any(|id| id == subnet));
     if !needed {
         return Ok(());
@@ -263,12 +242,12 @@ fn refuse_overlap(cloud: &Cloud, router: &str, subnet: &JsonMap) -> Result<(), A
     let id = subnet.text("id");
     let cidr = Cidr::parse(subnet.text("cidr"));
     for port in port_ids(cloud, router, INTERFACE) {
-        let Some(port) = cloud.neutron.ports.get(&port) else { continue };
+        let Some(port) = cloud.collections.table(PORTS).get(&port) else { continue };
         for other in subnet_ids(port) {
             if other == id {
                 return Err(bad_router(format!("Router already has a port on subnet {id}")));
             }
-            let Some(row) = cloud.neutron.subnets.get(&other) else { continue };
+            let Some(row) = cloud.collections.table(SUBNETS).get(&other) else { continue };
             let overlaps = match (&cidr, Cidr::parse(row.text("cidr"))) {
                 (Some(cidr), Some(other)) => cidr.overlaps(&other),
                 _ => false,
@@ -292,11 +271,11 @@ fn make_port(
     given: JsonMap,
     project: &str,
 ) -> Result<JsonMap, Answer> {
-    let mut row = attributes::accept_new(Kind::Port, scope, given)?;
+    let mut row = collections::new_row(cloud, scope, PORTS, given)?;
     let id = ports::service_port(cloud, &mut row, project, ask.at);
     ports::create(cloud, scope, &mut row)?;
     row.set("status", "ACTIVE");
-    cloud.neutron.ports.insert(&id, row.clone());
+    cloud.collections.table_mut(PORTS).insert(&id, row.clone());
     Ok(row)
 }
 
@@ -315,14 +294,14 @@ fn interface_view(router: &JsonMap, port: &JsonMap) -> Value {
 /// The router between a subnet and an external network, if there is one.
 pub(super) fn between(cloud: &Cloud, subnet: &str, external: &str) -> Option<String> {
     cloud
-        .neutron
-        .ports
+        .collections
+        .table(PORTS)
         .values()
         .filter(|port| port.text("device_owner") == INTERFACE)
         .filter(|port| subnet_ids(port).iter().any(|id| id == subnet))
         .map(|port| port.text("device_id"))
         .find(|router| {
-            let router = cloud.neutron.routers.get(router);
+            let router = cloud.collections.table(ROUTERS).get(router);
             router.and_then(gateway_network).is_some_and(|network| network == external)
         })
         .map(str::to_owned)
@@ -338,14 +317,14 @@ fn subnet_ids(port: &JsonMap) -> Vec<String> {
 
 fn port_ids(cloud: &Cloud, router: &str, owner: &str) -> Vec<String> {
     cloud
-        .neutron
-        .ports
+        .collections
+        .table(PORTS)
         .ids_where(|port| port.text("device_id") == router && port.text("device_owner") == owner)
 }
 
 fn drop_ports(cloud: &mut Cloud, router: &str, owner: &str) {
     for port in port_ids(cloud, router, owner) {
-        cloud.neutron.ports.remove(&port);
+        cloud.collections.table_mut(PORTS).remove(&port);
     }
 }
 

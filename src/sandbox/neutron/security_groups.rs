@@ -4,73 +4,70 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer};
-use super::super::ask::stamp;
+use super::super::ask::{Ask, stamp};
 use super::super::cloud::Cloud;
+use super::super::collections::Rules;
 use super::super::doc::Doc;
+use super::super::keystone::Scope;
+use super::{PORTS, SECURITY_GROUPS, SECURITY_RULES, quotas};
 use crate::model::JsonMap;
 
-pub(super) fn create(
-    cloud: &mut Cloud,
-    at: DateTime<Utc>,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    if row.text("name") == "default" {
-        let text = "Default security group already exists.";
-        return Err(answer::neutron(409, "SecurityGroupDefaultAlreadyExists", text));
-    }
-    row.remove("security_group_rules");
-    let (group, project) = (row.text("id").to_owned(), row.text("project_id").to_owned());
-    for ethertype in ["IPv4", "IPv6"] {
-        add_rule(cloud, at, &group, &project, "egress", ethertype, None);
-    }
-    Ok(())
-}
+pub(super) struct SecurityGroups;
 
-pub(super) fn update(before: &JsonMap, change: &JsonMap) -> Result<(), Answer> {
-    let renames = change.get("name").is_some_and(|name| name != before.text("name"));
-    if before.text("name") == "default" && renames {
-        let text = "Updating default security group not allowed.";
-        return Err(answer::neutron(409, "SecurityGroupCannotUpdateDefault", text));
+impl Rules for SecurityGroups {
+    fn made(
+        &self,
+        cloud: &mut Cloud,
+        (ask, _): (&Ask, &Scope),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        quotas::allow_one_more(cloud, SECURITY_GROUPS, row)?;
+        if row.text("name") == "default" {
+            let text = "Default security group already exists.";
+            return Err(answer::neutron(409, "SecurityGroupDefaultAlreadyExists", text));
+        }
+        let (group, project) = (row.text("id").to_owned(), row.text("project_id").to_owned());
+        for ethertype in ["IPv4", "IPv6"] {
+            add_rule(cloud, ask.at, &group, &project, "egress", ethertype, None);
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-pub(super) fn delete(cloud: &mut Cloud, row: &JsonMap) -> Result<(), Answer> {
-    let id = row.text("id");
-    if row.text("name") == "default" {
-        let text = "Insufficient rights for removing default security group.";
-        return Err(answer::neutron(409, "SecurityGroupCannotRemoveDefault", text));
+    fn changed(
+        &self,
+        _: &mut Cloud,
+        _: (&Ask, &Scope),
+        (before, change): (&JsonMap, &JsonMap),
+        _: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        let renames = change.get("name").is_some_and(|name| name != before.text("name"));
+        if before.text("name") == "default" && renames {
+            let text = "Updating default security group not allowed.";
+            return Err(answer::neutron(409, "SecurityGroupCannotUpdateDefault", text));
+        }
+        Ok(())
     }
-    let used = cloud
-        .neutron
-        .ports
-        .values()
-        .any(|port| port.list("security_groups").iter().any(|group| group == id));
-    if used {
-        return Err(answer::neutron(
-            409,
-            "SecurityGroupInUse",
-            format!("Security Group {id} in use."),
-        ));
-    }
-    let gone =
-        |rule: &JsonMap| rule.text("security_group_id") == id || rule.text("remote_group_id") == id;
-    for rule in cloud.neutron.security_rules.ids_where(gone) {
-        cloud.neutron.security_rules.remove(&rule);
-    }
-    Ok(())
-}
 
-/// The group's rules.
-pub(super) fn complete(cloud: &Cloud, view: &mut JsonMap) {
-    let rules: Vec<Value> = cloud
-        .neutron
-        .security_rules
-        .values()
-        .filter(|rule| rule.text("security_group_id") == view.text("id"))
-        .map(|rule| Value::Object(rule.clone()))
-        .collect();
-    view.set("security_group_rules", rules);
+    fn dropping(&self, cloud: &mut Cloud, _: DateTime<Utc>, row: &JsonMap) -> Result<(), Answer> {
+        let id = row.text("id");
+        if row.text("name") == "default" {
+            let text = "Insufficient rights for removing default security group.";
+            return Err(answer::neutron(409, "SecurityGroupCannotRemoveDefault", text));
+        }
+        let used = cloud
+            .collections
+            .table(PORTS)
+            .values()
+            .any(|port| port.list("security_groups").iter().any(|group| group == id));
+        if used {
+            return Err(answer::neutron(
+                409,
+                "SecurityGroupInUse",
+                format!("Security Group {id} in use."),
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Makes a project's default group if it has none.
@@ -93,7 +90,7 @@ pub(super) fn ensure_default(cloud: &mut Cloud, project: &str, at: DateTime<Utc>
         "tags": [],
     });
     let Value::Object(group) = group else { return };
-    cloud.neutron.security_groups.insert(&id, group);
+    cloud.collections.table_mut(SECURITY_GROUPS).insert(&id, group);
     for ethertype in ["IPv4", "IPv6"] {
         add_rule(cloud, at, &id, project, "egress", ethertype, None);
         add_rule(cloud, at, &id, project, "ingress", ethertype, Some(&id));
@@ -108,8 +105,8 @@ pub(super) fn default_of(cloud: &Cloud, project: &str) -> Value {
 /// The id of a project's group of this name.
 pub(in crate::sandbox) fn find_by_name(cloud: &Cloud, project: &str, name: &str) -> Option<String> {
     cloud
-        .neutron
-        .security_groups
+        .collections
+        .table(SECURITY_GROUPS)
         .values()
         .find(|group| group.text("project_id") == project && group.text("name") == name)
         .map(|group| group.text("id").to_owned())
@@ -146,6 +143,6 @@ fn add_rule(
         "tags": [],
     });
     if let Value::Object(rule) = rule {
-        cloud.neutron.security_rules.insert(&id, rule);
+        cloud.collections.table_mut(SECURITY_RULES).insert(&id, rule);
     }
 }

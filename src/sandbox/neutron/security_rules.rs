@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::super::answer::{self, Answer};
+use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections::Rules;
 use super::super::doc::{Doc, shown, whole};
 use super::super::keystone::Scope;
 use super::addresses::{Cidr, number};
-use super::{Kind, bad_request, find};
+use super::{SECURITY_RULES, bad_request, quotas};
 use crate::model::JsonMap;
 
 /// What makes two rules of a group the same.
@@ -49,26 +51,30 @@ const PROTOCOLS: [&str; 24] = [
     "udplite",
 ];
 
-pub(super) fn create(cloud: &Cloud, scope: &Scope, row: &mut JsonMap) -> Result<(), Answer> {
-    find(cloud, scope, Kind::SecurityGroup, row.text("security_group_id"))?;
-    if !row.text("remote_group_id").is_empty() {
-        find(cloud, scope, Kind::SecurityGroup, row.text("remote_group_id"))?;
+pub(super) struct SecurityRules;
+
+impl Rules for SecurityRules {
+    fn made(&self, cloud: &mut Cloud, _: (&Ask, &Scope), row: &mut JsonMap) -> Result<(), Answer> {
+        quotas::allow_one_more(cloud, SECURITY_RULES, row)?;
+        choice(row, "direction", &["ingress", "egress"])?;
+        let ethertype = row.text("ethertype").replace("ipv", "IPv");
+        row.set("ethertype", ethertype);
+        choice(row, "ethertype", &["IPv4", "IPv6"])?;
+        let protocol = protocol(row)?;
+        row.set("protocol", protocol.clone());
+        ports(row, protocol.as_deref())?;
+        prefix(row)?;
+        if let Some(same) = cloud.collections.table(SECURITY_RULES).values().find(|other| {
+            IDENTITY
+                .iter()
+                .all(|key| empty_is_null(other.get(*key)) == empty_is_null(row.get(*key)))
+        }) {
+            let text =
+                format!("Security group rule already exists. Rule id is {}.", same.text("id"));
+            return Err(answer::neutron(409, "SecurityGroupRuleExists", text));
+        }
+        Ok(())
     }
-    choice(row, "direction", &["ingress", "egress"])?;
-    let ethertype = row.text("ethertype").replace("ipv", "IPv");
-    row.set("ethertype", ethertype);
-    choice(row, "ethertype", &["IPv4", "IPv6"])?;
-    let protocol = protocol(row)?;
-    row.set("protocol", protocol.clone());
-    ports(row, protocol.as_deref())?;
-    prefix(row)?;
-    if let Some(same) = cloud.neutron.security_rules.values().find(|other| {
-        IDENTITY.iter().all(|key| empty_is_null(other.get(*key)) == empty_is_null(row.get(*key)))
-    }) {
-        let text = format!("Security group rule already exists. Rule id is {}.", same.text("id"));
-        return Err(answer::neutron(409, "SecurityGroupRuleExists", text));
-    }
-    Ok(())
 }
 
 fn choice(row: &JsonMap, key: &str, allowed: &[&str]) -> Result<(), Answer> {

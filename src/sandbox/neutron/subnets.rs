@@ -1,83 +1,103 @@
 //! Subnets: ranges, gateways and pools.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer};
+use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections::{self, Rules};
 use super::super::doc::{Doc, shown};
 use super::super::keystone::Scope;
 use super::addresses::{Cidr, number, pools, text, used};
-use super::{Kind, bad_request, find, forbidden, invalid_input};
+use super::{NETWORKS, PORTS, SUBNETS, bad_request, forbidden, invalid_input, quotas};
 use crate::model::JsonMap;
 
-pub(super) fn create(cloud: &Cloud, scope: &Scope, row: &mut JsonMap) -> Result<(), Answer> {
-    row.remove("use_default_subnetpool");
-    row.remove("prefixlen");
-    let network = find(cloud, scope, Kind::Network, row.text("network_id"))?;
-    if !scope.sees(network.text("project_id")) {
-        return Err(forbidden("create_subnet"));
-    }
-    let cidr = range(row)?;
-    row.set("cidr", cidr.text());
-    row.set("revision_number", 0);
-    let (first, last) = cidr.hosts();
-    let gateway = match row.get("gateway_ip") {
-        None => Some(first),
-        Some(Value::Null) => None,
-        Some(given) => Some(gateway_address(&cidr, given)?),
-    };
-    let pools = match row.get("allocation_pools") {
-        // An empty list is taken as none given.
-        Some(Value::Array(given)) if !given.is_empty() => checked_pools(given, &cidr, gateway)?,
-        _ => around(first, last, gateway),
-    };
-    refuse_overlap(cloud, row, &cidr)?;
-    row.set("gateway_ip", gateway.map(|number| text(cidr.version, number)));
-    row.set("allocation_pools", shown_pools(&pools, cidr.version));
-    Ok(())
-}
+pub(super) struct Subnets;
 
-pub(super) fn update(
-    cloud: &Cloud,
-    before: &JsonMap,
-    change: &JsonMap,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    let Some(cidr) = Cidr::parse(before.text("cidr")) else { return Ok(()) };
-    let gateway = match row.get("gateway_ip") {
-        None | Some(Value::Null) => None,
-        Some(given) => Some(gateway_address(&cidr, given)?),
-    };
-    if change.contains_key("allocation_pools") {
-        let pools = checked_pools(change.list("allocation_pools"), &cidr, gateway)?;
-        row.set("allocation_pools", shown_pools(&pools, cidr.version));
-    } else if change.contains_key("gateway_ip") {
-        refuse_within(&pools(before), &cidr, gateway)?;
+impl Rules for Subnets {
+    /// Those of a network that is shared.
+    fn is_seen(&self, cloud: &Cloud, _: &Scope, row: &JsonMap) -> bool {
+        let network = cloud.collections.table(NETWORKS).get(row.text("network_id"));
+        network.is_some_and(|network| network.is("shared"))
     }
-    if change.contains_key("gateway_ip") && before.get("gateway_ip") != row.get("gateway_ip") {
-        let old = number(before.text("gateway_ip")).map(|(_, number)| number);
-        let id = before.text("id");
-        if old.is_some_and(|old| used(cloud, id, "").contains(&old)) {
-            let text = format!(
-                "Current gateway ip {} already in use by port {}. Unable to update.",
-                before.text("gateway_ip"),
-                port_with(cloud, id, before.text("gateway_ip"))
-            );
-            return Err(answer::neutron(409, "GatewayIpInUse", text));
+
+    fn made(
+        &self,
+        cloud: &mut Cloud,
+        (_, scope): (&Ask, &Scope),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        quotas::allow_one_more(cloud, SUBNETS, row)?;
+        row.remove("use_default_subnetpool");
+        row.remove("prefixlen");
+        let network = collections::seen(cloud, scope, NETWORKS, row.text("network_id"))?;
+        if !scope.sees(network.text("project_id")) {
+            return Err(forbidden("create_subnet"));
         }
+        let cidr = range(row)?;
+        row.set("cidr", cidr.text());
+        row.set("revision_number", 0);
+        let (first, last) = cidr.hosts();
+        let gateway = match row.get("gateway_ip") {
+            None => Some(first),
+            Some(Value::Null) => None,
+            Some(given) => Some(gateway_address(&cidr, given)?),
+        };
+        let pools = match row.get("allocation_pools") {
+            // An empty list is taken as none given.
+            Some(Value::Array(given)) if !given.is_empty() => checked_pools(given, &cidr, gateway)?,
+            _ => around(first, last, gateway),
+        };
+        refuse_overlap(cloud, row, &cidr)?;
+        row.set("gateway_ip", gateway.map(|number| text(cidr.version, number)));
+        row.set("allocation_pools", shown_pools(&pools, cidr.version));
+        Ok(())
     }
-    Ok(())
-}
 
-pub(super) fn delete(cloud: &Cloud, row: &JsonMap) -> Result<(), Answer> {
-    let id = row.text("id");
-    if used(cloud, id, "").is_empty() {
-        return Ok(());
+    fn changed(
+        &self,
+        cloud: &mut Cloud,
+        _: (&Ask, &Scope),
+        (before, change): (&JsonMap, &JsonMap),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        let Some(cidr) = Cidr::parse(before.text("cidr")) else { return Ok(()) };
+        let gateway = match row.get("gateway_ip") {
+            None | Some(Value::Null) => None,
+            Some(given) => Some(gateway_address(&cidr, given)?),
+        };
+        if change.contains_key("allocation_pools") {
+            let pools = checked_pools(change.list("allocation_pools"), &cidr, gateway)?;
+            row.set("allocation_pools", shown_pools(&pools, cidr.version));
+        } else if change.contains_key("gateway_ip") {
+            refuse_within(&pools(before), &cidr, gateway)?;
+        }
+        if change.contains_key("gateway_ip") && before.get("gateway_ip") != row.get("gateway_ip") {
+            let old = number(before.text("gateway_ip")).map(|(_, number)| number);
+            let id = before.text("id");
+            if old.is_some_and(|old| used(cloud, id, "").contains(&old)) {
+                let text = format!(
+                    "Current gateway ip {} already in use by port {}. Unable to update.",
+                    before.text("gateway_ip"),
+                    port_with(cloud, id, before.text("gateway_ip"))
+                );
+                return Err(answer::neutron(409, "GatewayIpInUse", text));
+            }
+        }
+        Ok(())
     }
-    let text = format!(
-        "Unable to complete operation on subnet {id}: One or more ports have an IP allocation from this subnet."
-    );
-    Err(answer::neutron(409, "SubnetInUse", text))
+
+    fn dropping(&self, cloud: &mut Cloud, _: DateTime<Utc>, row: &JsonMap) -> Result<(), Answer> {
+        let id = row.text("id");
+        if used(cloud, id, "").is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "Unable to complete operation on subnet {id}: One or more ports have an IP allocation from this subnet."
+        );
+        Err(answer::neutron(409, "SubnetInUse", text))
+    }
 }
 
 /// The subnet's range.
@@ -106,8 +126,8 @@ fn refuse_overlap(cloud: &Cloud, row: &JsonMap, cidr: &Cidr) -> Result<(), Answe
     let network = row.text("network_id");
     let given = row.text("cidr");
     let overlapping = cloud
-        .neutron
-        .subnets
+        .collections
+        .table(SUBNETS)
         .values()
         .filter(|subnet| subnet.text("network_id") == network)
         .filter_map(|subnet| Cidr::parse(subnet.text("cidr")))
@@ -221,8 +241,8 @@ fn shown_pools(pools: &[(u128, u128)], version: i64) -> Vec<Value> {
 
 fn port_with(cloud: &Cloud, subnet: &str, address: &str) -> String {
     cloud
-        .neutron
-        .ports
+        .collections
+        .table(PORTS)
         .values()
         .find(|port| {
             port.list("fixed_ips").iter().filter_map(Value::as_object).any(|fixed| {

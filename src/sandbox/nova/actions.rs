@@ -8,7 +8,7 @@ use super::super::cloud::Cloud;
 use super::super::doc::{Doc, shown};
 use super::super::glance;
 use super::super::keystone::Scope;
-use super::super::neutron;
+use super::super::neutron::{self, PORTS, SECURITY_GROUPS};
 use super::server::{find, full, ready};
 use super::state::Server;
 use super::version::Version;
@@ -197,7 +197,7 @@ fn rebuild(
 }
 
 fn change_group(cloud: &mut Cloud, scope: &Scope, server: &Server, name: &str, add: bool) -> Reply {
-    let known = cloud.neutron.security_groups.contains(name).then(|| name.to_owned());
+    let known = cloud.collections.table(SECURITY_GROUPS).contains(name).then(|| name.to_owned());
     let id = known
         .or_else(|| neutron::find_security_group(cloud, &scope.project_id, name))
         .ok_or_else(|| {
@@ -205,7 +205,7 @@ fn change_group(cloud: &mut Cloud, scope: &Scope, server: &Server, name: &str, a
             answer::nova(404, format!("Security group {name} not found for project {project}."))
         })?;
     for nic in &server.ports {
-        if let Some(port) = cloud.neutron.ports.edit(&nic.port_id) {
+        if let Some(port) = cloud.collections.table_mut(PORTS).edit(&nic.port_id) {
             let mut groups = port.list("security_groups").to_vec();
             groups.retain(|group| *group != id.as_str());
             if add {

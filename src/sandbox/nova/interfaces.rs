@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::super::neutron::{self, Binding, Kind};
+use super::super::neutron::{self, Binding, NETWORKS, PORTS, SUBNETS};
 use super::server::{find, ready};
 use super::state::{Nic, Server};
 use super::{bad, nowhere};
@@ -97,7 +98,7 @@ pub(super) fn take_port(
     at: DateTime<Utc>,
     missing: u16,
 ) -> Result<(), Answer> {
-    let row = neutron::find(cloud, scope, Kind::Port, port)
+    let row = collections::seen(cloud, scope, PORTS, port)
         .map_err(|_| answer::nova(missing, format!("Port id {port} could not be found.")))?;
     if !row.text("device_id").is_empty() {
         return Err(answer::nova(409, format!("Port {port} is still in use.")));
@@ -127,10 +128,10 @@ pub(super) fn make_port(
 ) -> Result<String, Unmade> {
     let id = &wish.network_id;
     let refused = |text: String| Unmade::Refused(bad(text));
-    let network = neutron::find(cloud, scope, Kind::Network, id)
+    let network = collections::seen(cloud, scope, NETWORKS, id)
         .map_err(|_| refused(format!("Network {id} could not be found.")))?;
     let external = network.is("router:external") && !network.is("shared") && !scope.is_admin;
-    if !cloud.neutron.subnets.values().any(|subnet| subnet.text("network_id") == id) {
+    if !cloud.collections.table(SUBNETS).values().any(|subnet| subnet.text("network_id") == id) {
         let text = format!("Network {id} requires a subnet in order to boot instances on.");
         return Err(refused(text));
     }
@@ -156,7 +157,7 @@ fn in_nova(refusal: &Answer) -> Unmade {
 }
 
 fn view(cloud: &Cloud, port: &str) -> Option<Value> {
-    let row = cloud.neutron.ports.get(port)?;
+    let row = cloud.collections.table(PORTS).get(port)?;
     Some(json!({
         "port_id": port,
         "net_id": row.text("network_id"),

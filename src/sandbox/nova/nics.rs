@@ -7,7 +7,7 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::super::neutron::{self, Binding};
+use super::super::neutron::{self, Binding, NETWORKS, SECURITY_GROUPS};
 use super::bad;
 use super::interfaces::{self, Unmade};
 use super::state::Nic;
@@ -30,7 +30,7 @@ fn security_group_ids(
     let Some(names) = security_group_names(given) else { return Ok(None) };
     let mut ids = Vec::new();
     for name in names {
-        let by_id = cloud.neutron.security_groups.get(&name);
+        let by_id = cloud.collections.table(SECURITY_GROUPS).get(&name);
         let by_id =
             by_id.filter(|group| scope.sees(group.text("project_id"))).map(|_| name.clone());
         let found = by_id.or_else(|| neutron::find_security_group(cloud, &scope.project_id, &name));
@@ -105,8 +105,8 @@ pub(super) fn make(
 /// The one network that a server gets when it names none.
 fn only_network(cloud: &Cloud, scope: &Scope) -> Result<Option<JsonMap>, Answer> {
     let networks: Vec<&JsonMap> = cloud
-        .neutron
-        .networks
+        .collections
+        .table(NETWORKS)
         .values()
         .filter(|network| network.text("project_id") == scope.project_id || network.is("shared"))
         .filter(|network| !network.is("router:external"))

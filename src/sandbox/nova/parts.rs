@@ -7,6 +7,7 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::{Doc, shown};
 use super::super::keystone::Scope;
+use super::super::neutron::{PORTS, SECURITY_GROUPS};
 use super::nowhere;
 use super::server::{addresses, find};
 use super::state::Server;
@@ -140,9 +141,11 @@ fn tags(cloud: &mut Cloud, ask: &Ask, server: &Server, path: &[&str]) -> Reply {
 
 fn security_groups(cloud: &Cloud, server: &Server) -> Vec<Value> {
     let mut groups = Vec::new();
-    for port in server.ports.iter().filter_map(|nic| cloud.neutron.ports.get(&nic.port_id)) {
+    for port in
+        server.ports.iter().filter_map(|nic| cloud.collections.table(PORTS).get(&nic.port_id))
+    {
         for id in port.list("security_groups").iter().filter_map(Value::as_str) {
-            let Some(group) = cloud.neutron.security_groups.get(id) else { continue };
+            let Some(group) = cloud.collections.table(SECURITY_GROUPS).get(id) else { continue };
             groups.push(json!({
                 "id": id,
                 "name": group.text("name"),

@@ -10,6 +10,7 @@ use super::super::ask::{Ask, stamp, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
+use super::super::neutron::{FLOATING_IPS, NETWORKS, PORTS, SECURITY_GROUPS};
 use super::state::{Flavor, Server};
 use super::version::Version;
 use crate::model::{JsonMap, hex};
@@ -196,13 +197,15 @@ fn flavor(ask: &Ask, version: Version, flavor: &Flavor) -> Value {
 pub(super) fn addresses(cloud: &Cloud, server: &Server) -> JsonMap {
     let mut networks: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for nic in &server.ports {
-        let Some(port) = cloud.neutron.ports.get(&nic.port_id) else { continue };
-        let Some(network) = cloud.neutron.networks.get(port.text("network_id")) else { continue };
+        let Some(port) = cloud.collections.table(PORTS).get(&nic.port_id) else { continue };
+        let Some(network) = cloud.collections.table(NETWORKS).get(port.text("network_id")) else {
+            continue;
+        };
         let list = networks.entry(network.text("name").to_owned()).or_default();
         for fixed in port.list("fixed_ips").iter().filter_map(Value::as_object) {
             let address = fixed.text("ip_address");
             list.push(shown_address(address, port.text("mac_address"), "fixed"));
-            for floating in cloud.neutron.floating_ips.values() {
+            for floating in cloud.collections.table(FLOATING_IPS).values() {
                 let leads_here = floating.text("port_id") == nic.port_id
                     && floating.text("fixed_ip_address") == address;
                 if leads_here {
@@ -227,9 +230,9 @@ fn shown_address(address: &str, mac: &str, kind: &str) -> Value {
 fn security_groups(cloud: &Cloud, server: &Server) -> Value {
     let mut names = Vec::new();
     for nic in &server.ports {
-        let Some(port) = cloud.neutron.ports.get(&nic.port_id) else { continue };
+        let Some(port) = cloud.collections.table(PORTS).get(&nic.port_id) else { continue };
         for id in port.list("security_groups").iter().filter_map(Value::as_str) {
-            if let Some(group) = cloud.neutron.security_groups.get(id) {
+            if let Some(group) = cloud.collections.table(SECURITY_GROUPS).get(id) {
                 names.push(json!({"name": group.text("name")}));
             }
         }

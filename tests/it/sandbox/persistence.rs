@@ -43,3 +43,52 @@ async fn a_restart_finds_the_same_cloud() {
     let third = Sandbox::start(config(left.path())).unwrap();
     assert_eq!(third.state(), before);
 }
+
+#[tokio::test]
+async fn what_an_older_sandbox_kept_of_snapshots_and_backups_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let config =
+        || SandboxConfig { data: Some(directory.path().to_owned()), ..SandboxConfig::instant() };
+    let sandbox = Sandbox::start(config()).unwrap();
+    let demo = User::of(&sandbox, "demo").await;
+    let project = demo.project.clone();
+    sandbox.stop().await;
+    let row = |name: &str| {
+        json!({
+            "id": name, "name": name, "description": null, "project_id": project,
+            "volume_id": "v", "size": 2, "status": "creating", "metadata": {"k": "v"},
+            "created_at": "2026-01-01T00:00:00.123456789Z", "updated_at": "2026-01-01T00:00:00Z",
+        })
+    };
+    let turn = |kind: &str| json!({"at": "2026-01-01T00:00:01Z", "turn": {kind: {"id": kind, "status": "available"}}});
+    let entries = json!([
+        ["snapshots", 0, "snapshot", row("snapshot")],
+        ["backups", 0, "backup", row("backup")],
+        ["laters", 900, "one", turn("snapshot")],
+        ["laters", 901, "two", turn("backup")],
+    ]);
+    let journal = directory.path().join("sandbox.journal");
+    let mut file = std::fs::OpenOptions::new().append(true).open(&journal).unwrap();
+    writeln!(file, "{entries}").unwrap();
+
+    let again = Sandbox::start(config()).unwrap();
+    let demo = User { base: format!("http://{}", again.address), ..demo };
+    let base = format!("/volume/v3/{project}");
+    let snapshot = demo.get(&format!("{base}/snapshots/snapshot")).await.ok()["snapshot"].clone();
+    assert_eq!(
+        snapshot,
+        json!({
+            "id": "snapshot", "name": "snapshot", "description": null, "volume_id": "v", "size": 2,
+            "status": "available", "metadata": {"k": "v"},
+            "created_at": "2026-01-01T00:00:00.123456",
+            "updated_at": "2026-01-01T00:00:01.000000",
+            "os-extended-snapshot-attributes:progress": "100%",
+            "os-extended-snapshot-attributes:project_id": project,
+        })
+    );
+    let backups = demo.get(&format!("{base}/backups/detail")).await.ok()["backups"].clone();
+    assert_eq!(
+        (&backups[0]["status"], &backups[0]["fail_reason"]),
+        (&json!("available"), &json!(null))
+    );
+}

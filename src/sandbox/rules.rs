@@ -1,51 +1,66 @@
-//! What a few collections do beside what their files say.
+//! Which rules the collections of `services/*.yaml` may name, and those of services that are nothing
+//! but such collections.
+
+use std::io;
+use std::path::Path;
 
 use serde_json::json;
 
-use super::super::answer::Answer;
-use super::super::ask::Ask;
-use super::super::cloud::Cloud;
-use super::super::doc::Doc;
-use super::super::keystone::Scope;
-use super::super::{barbican, neutron};
-use super::Place;
-use super::definition::Hook;
+use super::answer::{self, Answer};
+use super::ask::Ask;
+use super::barbican;
+use super::cinder::{Backups, Snapshots};
+use super::cloud::Cloud;
+use super::collections::state::Collections;
+use super::collections::{self, Rules};
+use super::doc::Doc;
+use super::keystone::Scope;
+use super::neutron::{self, PORTS, SUBNETS};
 use crate::model::JsonMap;
 
-/// A new object is about to be kept.
-pub(super) fn made(
-    cloud: &mut Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    place: &Place,
-    row: &mut JsonMap,
-) -> Result<(), Answer> {
-    match place.collection.hook {
-        Some(Hook::Vip) => vip(cloud, place, row),
-        Some(Hook::Order) => {
-            order(cloud, ask, scope, row);
-            Ok(())
-        }
-        None => Ok(()),
+/// The collections that there are, and what their files may name as their `hook`.
+pub(super) fn collections(directory: Option<&Path>) -> io::Result<Collections> {
+    let mut all: Vec<(&str, &dyn Rules)> =
+        vec![("vip", &Vip), ("order", &Order), ("snapshot", &Snapshots), ("backup", &Backups)];
+    all.extend(neutron::RULES);
+    collections::rules::provide(all);
+    Collections::open(directory)
+}
+
+/// A port for the address of a load balancer.
+struct Vip;
+
+/// A key or a pair of keys that an order asks for.
+struct Order;
+
+impl Rules for Vip {
+    fn made(&self, cloud: &mut Cloud, _: (&Ask, &Scope), row: &mut JsonMap) -> Result<(), Answer> {
+        vip(cloud, row)
+    }
+
+    fn dropped(&self, cloud: &mut Cloud, row: &JsonMap) {
+        neutron::unbind(cloud, row.text("_port"), true, cloud.clock.now());
     }
 }
 
-/// An object goes.
-pub(super) fn dropped(cloud: &mut Cloud, place: &Place, id: &str) {
-    if place.collection.hook == Some(Hook::Vip) {
-        let row = cloud.collections.rows(place).get(id);
-        let port = row.map(|row| row.text("_port").to_owned()).unwrap_or_default();
-        neutron::unbind(cloud, &port, true, cloud.clock.now());
+impl Rules for Order {
+    fn made(
+        &self,
+        cloud: &mut Cloud,
+        (ask, scope): (&Ask, &Scope),
+        row: &mut JsonMap,
+    ) -> Result<(), Answer> {
+        order(cloud, ask, scope, row);
+        Ok(())
     }
 }
 
 /// The port of a load balancer's address, which others give floating addresses to.
-fn vip(cloud: &mut Cloud, place: &Place, row: &mut JsonMap) -> Result<(), Answer> {
-    let collection = &place.collection;
+fn vip(cloud: &mut Cloud, row: &mut JsonMap) -> Result<(), Answer> {
     let subnet = row.text("vip_subnet_id").to_owned();
     let mut network = row.text("vip_network_id").to_owned();
     if network.is_empty() && !subnet.is_empty() {
-        let row = cloud.neutron.subnets.get(&subnet);
+        let row = cloud.collections.table(SUBNETS).get(&subnet);
         network = row.map(|row| row.text("network_id").to_owned()).unwrap_or_default();
     }
     if !row.text("vip_port_id").is_empty() {
@@ -53,7 +68,7 @@ fn vip(cloud: &mut Cloud, place: &Place, row: &mut JsonMap) -> Result<(), Answer
     }
     if network.is_empty() {
         let text = "Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.";
-        return Err(collection.bad_request(text));
+        return Err(answer::octavia(400, text));
     }
     let mut fixed = JsonMap::new();
     for (theirs, ours) in [("subnet_id", "vip_subnet_id"), ("ip_address", "vip_address")] {
@@ -72,8 +87,8 @@ fn vip(cloud: &mut Cloud, place: &Place, row: &mut JsonMap) -> Result<(), Answer
         given["fixed_ips"] = json!([fixed]);
     }
     let project = row.text("project_id").to_owned();
-    let port = neutron::plant(cloud, neutron::Kind::Port, &project, given);
-    let port = port.ok_or_else(|| collection.bad_request("The VIP cannot be had."))?;
+    let port = neutron::plant(cloud, PORTS, &project, given);
+    let port = port.ok_or_else(|| answer::octavia(400, "The VIP cannot be had."))?;
     row.set("vip_network_id", network);
     row.set("vip_port_id", port.text("id"));
     if let Some(fixed) = port.list("fixed_ips").first().and_then(|it| it.as_object()) {
@@ -103,7 +118,6 @@ fn order(cloud: &mut Cloud, ask: &Ask, scope: &Scope, row: &mut JsonMap) {
             json!({"name": name, "secret_ref": secret(cloud, kind)})
         })
         .into();
-    let Some(place) = cloud.collections.named("key-manager", "container") else { return };
     let kind = if meta.text("algorithm") == "rsa" { "rsa" } else { "generic" };
     let id = cloud.fresh_id();
     let container = json!({
@@ -112,7 +126,7 @@ fn order(cloud: &mut Cloud, ask: &Ask, scope: &Scope, row: &mut JsonMap) {
         "consumers": [], "creator_id": scope.user_id,
     });
     if let serde_json::Value::Object(container) = container {
-        cloud.collections.rows_mut(&place).insert(&id, container);
+        collections::plant(cloud, ("key-manager", "container"), container);
     }
     row.set("container_ref", format!("{}/key-manager/v1/containers/{id}", ask.base));
 }

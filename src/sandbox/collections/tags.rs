@@ -1,4 +1,4 @@
-//! Tags of any object.
+//! Tags of any object of Neutron's.
 
 use serde_json::{Value, json};
 
@@ -7,25 +7,26 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::{Kind, find, nowhere, owned};
+use super::Place;
+use super::rows::find;
 use crate::model::JsonMap;
 
 pub(super) fn answer(
     cloud: &mut Cloud,
     ask: &Ask,
     scope: &Scope,
-    kind: Kind,
+    place: &Place,
     id: &str,
     path: &[&str],
 ) -> Reply {
-    let row = find(cloud, scope, kind, id)?;
-    let mut tags: Vec<Value> = row.list("tags").to_vec();
+    let row = find(cloud, scope, place, id)?;
     if ask.method != "GET" {
-        owned(scope, row, "update_tags")?;
+        place.collection.may_change(scope, Some(row), "update")?;
     }
+    let mut tags = row.list("tags").to_vec();
     let answer = change(ask, &mut tags, path)?;
     if ask.method != "GET"
-        && let Some(row) = cloud.neutron.table_mut(kind).edit(id)
+        && let Some(row) = cloud.collections.rows_mut(place).edit(id)
     {
         row.set("tags", tags);
         row.set("updated_at", ask.moment());
@@ -34,7 +35,7 @@ pub(super) fn answer(
 }
 
 /// Does to an object's tags what the request wants.
-pub(in crate::sandbox) fn change(ask: &Ask, tags: &mut Vec<Value>, path: &[&str]) -> Reply {
+fn change(ask: &Ask, tags: &mut Vec<Value>, path: &[&str]) -> Reply {
     Ok(match (ask.method.as_str(), path) {
         ("GET", []) => Answer::json(200, &json!({"tags": tags})),
         ("GET", [tag]) if tags.iter().any(|found| found == tag) => Answer::empty(204),
@@ -61,13 +62,13 @@ pub(in crate::sandbox) fn change(ask: &Ask, tags: &mut Vec<Value>, path: &[&str]
             let text = format!("Tag {tag} could not be found.");
             return Err(answer::neutron(404, "TagNotFound", text));
         }
-        _ => return Err(nowhere()),
+        _ => return Err(answer::neutron(404, "HTTPNotFound", "The resource could not be found.")),
     })
 }
 
 /// Whether a row has the tags that the query asks for: `tags=a,b` all, `tags-any` one of them,
 /// `not-tags` not all, `not-tags-any` none.
-pub(in crate::sandbox) fn fit(row: &JsonMap, ask: &Ask) -> bool {
+pub(super) fn fit(row: &JsonMap, ask: &Ask) -> bool {
     let has = |tag: &str| row.list("tags").iter().any(|found| found == tag);
     let asked = |key: &str| ask.query(key).map(|tags| tags.split(',').collect::<Vec<_>>());
     asked("tags").is_none_or(|tags| tags.iter().all(|tag| has(tag)))
