@@ -223,7 +223,7 @@ fn each_file_that_a_change_touches_has_the_word_of_one_made_before() {
             }
         }
     }
-    assert_eq!(changes, 11);
+    assert_eq!(changes, 12);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
