@@ -209,11 +209,11 @@ mod tests {
             story.ask(&user, "server", 10).await;
         }
         assert_eq!(story.made.get(), 101);
-        let kept = story.polled.lock();
-        let bytes: usize =
-            kept.young.values().chain(kept.old.values()).map(|it| it.body.len()).sum();
+        let bytes = {
+            let kept = story.polled.lock();
+            kept.young.values().chain(kept.old.values()).map(|it| it.body.len()).sum::<usize>()
+        };
         assert!(bytes <= KEPT_MAX_BYTES, "{bytes}");
-        drop(kept);
         let made = story.made.get();
         story.ask(&user, "large", KEPT_MAX_BYTES / 16).await;
         assert_eq!(story.ask(&user, "large", KEPT_MAX_BYTES / 16).await, made + 2, "too large");
