@@ -361,6 +361,9 @@ pub(super) fn not_as_planned() -> Refusal {
 async fn drop_what_was_lost(services: Weak<Services>, mut generation: watch::Receiver<u64>) {
     while generation.changed().await.is_ok() {
         let Some(services) = services.upgrade() else { return };
+        // What was read at actors that have gone to rest may be of what is lost; those that are awake
+        // note it as they are dropped.
+        services.changes.note_all();
         services.directory.forget_projects();
         if services.log.is_read_only() {
             // Others have written: whoever is asked for next is read anew.
