@@ -21,7 +21,7 @@ const SERVERS_EACH: usize = 10;
 /// What all of them may take of a core.
 const MOST_PERCENT: f64 = 5.0;
 /// The same where Keystone is asked each time.
-const MOST_PERCENT_ANEW: f64 = 15.0;
+const MOST_PERCENT_ANEW: f64 = 20.0;
 /// Keystone's word on a token or on a signature is kept for `token_cache_time`, 300 seconds: of so
 /// many rounds of the agents one asks for it.
 const ROUNDS_KEPT: f64 = 30.0;
