@@ -2,7 +2,7 @@
 //! nothing of the project has changed that it was read of.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_web::web::Bytes;
 
@@ -45,6 +45,12 @@ struct Answered {
     body: Bytes,
 }
 
+impl Answered {
+    fn bytes(&self) -> usize {
+        self.body.len() + ENTRY_BYTES
+    }
+}
+
 impl Polled {
     /// Answers that hold by these changes.
     pub(super) fn new(changes: Option<Changes>) -> Self {
@@ -65,7 +71,9 @@ impl Polled {
             return Ok(body);
         }
         let since = changes.now();
-        let (project, body) = make.await?;
+        let (project, mut body) = make.await?;
+        // What is kept takes no more than is counted.
+        body.shrink_to_fit();
         let body = Bytes::from(body);
         if body.len() < KEPT_MAX_BYTES / 16 {
             let (caller, body) = (Arc::clone(caller), body.clone());
@@ -86,7 +94,7 @@ impl Polled {
         holds.then(|| answered.body.clone())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,12 +108,14 @@ impl Kept {
     }
 
     fn keep(&mut self, key: Key, answered: Answered) {
-        self.young_bytes += answered.body.len() + ENTRY_BYTES;
-        if self.young_bytes > KEPT_MAX_BYTES / 2 {
-            self.young_bytes = answered.body.len() + ENTRY_BYTES;
+        let bytes = answered.bytes();
+        if self.young_bytes + bytes > KEPT_MAX_BYTES / 2 {
+            self.young_bytes = 0;
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(key, answered);
+        self.young_bytes += bytes;
+        let former = self.young.insert(key, answered);
+        self.young_bytes -= former.map_or(0, |former| former.bytes());
     }
 }
 
