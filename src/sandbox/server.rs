@@ -14,6 +14,7 @@ use actix_web::rt::time::sleep;
 use actix_web::web::{self, Bytes, PayloadConfig};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::admin;
 use super::answer::{self, Answer};
@@ -142,6 +143,11 @@ impl RunningSandbox {
     /// The newest requests, oldest first.
     pub fn requests(&self) -> Vec<RequestSeen> {
         self.shared.seen()
+    }
+
+    /// How many requests it was sent; it changes when one more was carried out, or was lost.
+    pub fn heard(&self) -> watch::Receiver<u64> {
+        self.shared.heard()
     }
 
     /// What counts its requests.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use tokio::sync::watch;
 
 use super::cloud::Cloud;
 use super::faults::Faults;
@@ -46,7 +47,8 @@ pub(super) struct Shared {
 pub(super) struct Seen {
     requests: VecDeque<RequestSeen>,
     remembered: usize,
-    count: u64,
+    /// How many there were, be they remembered or not.
+    count: watch::Sender<u64>,
 }
 
 impl Seen {
@@ -74,6 +76,10 @@ impl Shared {
         seen.requests.iter().cloned().collect()
     }
 
+    pub(super) fn heard(&self) -> watch::Receiver<u64> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).count.subscribe()
+    }
+
     pub(super) fn forget(&self) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).requests.clear();
     }
@@ -85,21 +91,16 @@ impl Shared {
         let status_label = if status == 0 { "none".into() } else { status.to_string().into() };
         self.requests.with([service.into(), status_label]).add(1);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.count += 1;
-        if seen.remembered == 0 {
-            return;
+        let number = *seen.count.borrow() + 1;
+        if seen.remembered > 0 {
+            if seen.requests.len() >= seen.remembered {
+                seen.requests.pop_front();
+            }
+            let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+            let method = request.method().to_string();
+            seen.requests.push_back(RequestSeen { number, method, path, status, carried_out });
         }
-        if seen.requests.len() >= seen.remembered {
-            seen.requests.pop_front();
-        }
-        let record = RequestSeen {
-            number: seen.count,
-            method: request.method().to_string(),
-            path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
-            status,
-            carried_out,
-        };
-        seen.requests.push_back(record);
+        seen.count.send_replace(number);
     }
 }
 

@@ -29,6 +29,7 @@ use hearth::resource_types::software::{ConfigContent, SoftwareConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::forbids_nothing;
 
 /// Every recorded history and the format of its file, the oldest first.
@@ -91,13 +92,12 @@ impl Past {
     async fn settled(&self, accepted: &Accepted) -> String {
         self.views.after(accepted.position).await.unwrap();
         let id = accepted.stack;
-        loop {
+        until(&[&self.views], "it is settled", async || {
             let stack = self.views.stack(id).await.unwrap().unwrap();
-            if stack.status != Status::InProgress {
-                return format!("{}_{} {}", stack.action, stack.status, stack.reason);
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+            let is_settled = stack.status != Status::InProgress;
+            is_settled.then(|| format!("{}_{} {}", stack.action, stack.status, stack.reason))
+        })
+        .await
     }
 
     /// The stack that stands in no other.

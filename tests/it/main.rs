@@ -49,6 +49,7 @@ mod template_cases;
 mod twins;
 mod type_rules;
 mod type_schemas;
+mod waits;
 mod walks;
 mod wrong_values;
 mod yaql_cases;

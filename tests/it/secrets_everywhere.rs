@@ -16,8 +16,9 @@ use hearth::projections::Views;
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
-use crate::api::app::{App, SetUp};
+use crate::api::app::{Answered, App, SetUp};
 use crate::support::printed::Printed;
+use crate::support::wait;
 use crate::support::world::loopback;
 
 /// What is planted, by where.
@@ -368,17 +369,18 @@ async fn outputs(app: &App, path: &str) -> Value {
 
 /// Waits until a resource has got so far.
 async fn until(app: &App, path: &str, name: &str, status: &str) -> Value {
-    loop {
+    wait::until(&[app], format!("{name} is {status}"), async || {
         let shown = app.get(&format!("{path}/resources/{name}")).await.json()["resource"].clone();
         if shown["resource_status"] == status {
-            return shown;
+            return Some(shown);
         }
         assert!(
             !shown["resource_status"].as_str().is_some_and(|it| it.ends_with("FAILED")),
             "{shown}"
         );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        None
+    })
+    .await
 }
 
 /// Every path below a stack that a reader may get, but for those that show values on purpose.
@@ -492,13 +494,11 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     let signal = json!({ "status": "SUCCESS", "id": "1", "reason": "well", "data": SIGNALED });
     let signaled = app.ask("POST", &format!("{path}/resources/handle/signal"), Some(signal)).await;
     assert_eq!(signaled.status, 200, "{}", signaled.text);
-    let deployment = loop {
-        let shown = app.get(&format!("{path}/resources/deployment")).await.json();
-        if shown["resource"]["physical_resource_id"].as_str().is_some_and(|id| !id.is_empty()) {
-            break shown["resource"].clone();
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let is_made = |shown: &Answered| {
+        shown.json()["resource"]["physical_resource_id"].as_str().is_some_and(|id| !id.is_empty())
     };
+    let shown = app.shows(&format!("{path}/resources/deployment"), is_made).await.json();
+    let deployment = shown["resource"].clone();
     let done = json!({ "deploy_status_code": 0, "result": OUTPUT, "deploy_stdout": OUTPUT });
     let signaled =
         app.ask("POST", &format!("{path}/resources/deployment/signal"), Some(done)).await;

@@ -1,20 +1,18 @@
 //! Resources of two stacks that are equal in all that a user can give, made at the same time:
 //! whatever answer is lost, each has an object of its own, and no deletion takes the other's.
 
-use std::time::{Duration, Instant};
-
 use hearth::actors::Accepted;
 use hearth::openstack::{Request, Service};
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
+use crate::support::wait::{Written, until};
 use crate::support::world::{Ground, World, hot};
 
 const NETWORKS: &str = "/v2.0/networks";
 const KEY_PAIRS: &str = "/os-keypairs";
 /// So late is a creation carried out: both stacks have looked by then what others have.
 const LATE_MS: u64 = 800;
-const WAIT_MAX: Duration = Duration::from_secs(60);
 
 fn late(path: &str, count: Option<u64>, fault: Fault) -> FaultRule {
     FaultRule {
@@ -61,11 +59,8 @@ async fn networks(ground: &Ground) -> Vec<String> {
 }
 
 async fn wait_for_networks(ground: &Ground, count: usize) {
-    let started = Instant::now();
-    while networks(ground).await.len() < count {
-        assert!(started.elapsed() < WAIT_MAX, "there are never {count}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let are_there = async || networks(ground).await.len() >= count;
+    until(&[&Written(&ground.sandbox)], format!("{count} networks"), are_there).await;
 }
 
 async fn both(world: &World, template: &Value) -> [Accepted; 2] {
@@ -85,18 +80,18 @@ async fn deleted(world: &World, stack: &Accepted) {
 /// Waits until one of the stacks is settled, and tells it from the one in doubt.
 async fn first_settled(world: &World, stacks: [Accepted; 2]) -> (Accepted, Accepted) {
     let [one, other] = stacks;
-    let started = Instant::now();
-    loop {
+    let first = async || {
         let rows = world.resources(one.stack).await;
         if rows == ["twin CREATE_COMPLETE"] {
-            return (one, other);
+            return Ok(true);
         }
         if world.resources(other.stack).await == ["twin CREATE_COMPLETE"] {
-            return (other, one);
+            return Ok(false);
         }
-        assert!(started.elapsed() < WAIT_MAX, "none is ever settled: {rows:?}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        Err(format!("{rows:?}"))
+    };
+    let is_one = until(&[world], "one of them is settled", first).await;
+    if is_one { (one, other) } else { (other, one) }
 }
 
 #[actix::test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use hearth::actors::{Engine, EngineLimits, EngineParts, TemplateLoad};
 use hearth::api::{ApiParts, ApiSettings, FrontSettings, Listeners, Prices, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
@@ -19,6 +20,7 @@ use hearth::resource_types::Registry;
 use hearth::sandbox::{FaultRule, Latencies, RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
+use crate::support::wait::{Tells, until};
 use crate::support::world::loopback;
 
 /// The whole, and a client that follows no redirects.
@@ -96,6 +98,13 @@ impl Answered {
 
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// Of what is on record.
+impl Tells for App {
+    fn change(&self) -> BoxFuture<'_, ()> {
+        self.views.change()
     }
 }
 
@@ -340,17 +349,32 @@ impl App {
 
     /// Waits until a stack is settled, and shows it.
     pub(crate) async fn settled(&self, name: &str) -> Value {
-        loop {
+        until(&[self], format!("{name} is settled"), async || {
             let moved = self.get(&format!("/stacks/{name}")).await;
             assert_eq!(moved.status, 302, "{}", moved.text);
             let headers = [("x-auth-token", self.token.as_str())];
             let shown = self.send("GET", moved.header("location"), &headers, None).await.json();
             let stack = &shown["stack"];
-            if !stack["stack_status"].as_str().unwrap().ends_with("IN_PROGRESS") {
-                return stack.clone();
+            match stack["stack_status"].as_str().unwrap() {
+                status if status.ends_with("IN_PROGRESS") => Err(stack.to_string()),
+                _ => Ok(stack.clone()),
             }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        })
+        .await
+    }
+
+    /// Waits until a path shows something; what it shows then.
+    pub(crate) async fn shows(&self, path: &str, what: impl Fn(&Answered) -> bool) -> Answered {
+        until(&[self], path, async || match self.get(path).await {
+            shown if what(&shown) => Ok(shown),
+            shown => Err(format!("{} {}", shown.status, shown.text)),
+        })
+        .await
+    }
+
+    /// Waits until the stack at a path has a status.
+    pub(crate) async fn comes_to(&self, path: &str, status: &str) {
+        self.shows(path, |shown| shown.json()["stack"]["stack_status"] == status).await;
     }
 
     pub(crate) async fn stop(self) {

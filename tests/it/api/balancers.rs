@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::app::App;
 
+use crate::support::wait::until;
+
 fn template(instances: Value) -> Value {
     let instance = json!({ "type": "AWS::EC2::Instance", "properties": {
         "ImageId": "cirros", "InstanceType": "m1.nano" } });
@@ -48,7 +50,7 @@ const PARTS: [&str; 5] =
 /// ready.
 async fn ready(app: &App, id: &str) -> String {
     let signal = json!({ "Status": "SUCCESS", "UniqueId": "1", "Data": "", "Reason": "" });
-    loop {
+    until(&[app], "the handle is there", async || {
         let listed = app.get(&format!("/stacks/web/{id}/resources?nested_depth=1")).await.json();
         let parts = listed["resources"].as_array().unwrap();
         let handle = parts.iter().find(|it| {
@@ -62,12 +64,13 @@ async fn ready(app: &App, id: &str) -> String {
             let signaled = format!("{path}/resources/WaitHandle/signal");
             let taken = app.ask("POST", &signaled, Some(signal.clone())).await;
             assert_eq!(taken.status, 200, "{}", taken.text);
-            return path;
+            return Some(path);
         }
         let web = app.get(&format!("/stacks/web/{id}")).await.json()["stack"].clone();
         assert_eq!(web["stack_status"], "CREATE_IN_PROGRESS", "{}", web["stack_status_reason"]);
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        None
+    })
+    .await
 }
 
 /// What haproxy is told, as the guest reads it.
@@ -121,11 +124,7 @@ async fn a_load_balancer_is_a_stack_that_follows_its_instances() {
     assert_eq!(app.get(&child).await.json()["stack"]["stack_status"], "UPDATE_COMPLETE");
 
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
-    let status = async || app.get(&path).await.json()["stack"]["stack_status"].clone();
-    while status().await == "DELETE_IN_PROGRESS" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-    assert_eq!(status().await, "DELETE_COMPLETE");
+    app.comes_to(&path, "DELETE_COMPLETE").await;
     app.stop().await;
 }
 
@@ -216,13 +215,11 @@ async fn a_load_balancer_is_told_of_a_groups_members() {
 
     let signaled = app.ask("POST", &format!("/stacks/web/{id}/resources/up/signal"), None).await;
     assert_eq!(signaled.status, 200, "{}", signaled.text);
-    loop {
+    let lists_three = async || {
         let members = addresses(&app.get(&format!("/stacks/web/{id}")).await.json()["stack"]);
-        if members.len() == 3 && lists(&told(&app, &child).await, &members) {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        members.len() == 3 && lists(&told(&app, &child).await, &members)
+    };
+    until(&[&app], "it lists three members", lists_three).await;
     let body = json!({ "template": template(1) });
     assert_eq!(app.ask("PUT", &format!("/stacks/web/{id}"), Some(body)).await.status, 202);
     let web = app.settled("web").await;

@@ -68,8 +68,6 @@ async fn a_stack_lives_and_its_template_comes_back_as_it_was_sent() {
     assert_eq!(resources["resources"].as_array().unwrap().len(), 3);
 
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
-    while app.get("/stacks/cfn").await.status != 404 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.shows("/stacks/cfn", |shown| shown.status == 404).await;
     app.stop().await;
 }

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::app::App;
 
+use crate::support::wait::{WAIT_MAX, polled};
+
 fn template() -> Value {
     json!({
         "heat_template_version": "2021-04-16",
@@ -157,9 +159,7 @@ async fn a_deleted_name_is_free_at_once() {
     let path = path_of(&app, "web").await;
     let deleted = app.ask("DELETE", &path, None).await;
     assert_eq!((deleted.status, deleted.text.as_str()), (204, ""));
-    while app.get("/stacks/web").await.status != 404 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.shows("/stacks/web", |shown| shown.status == 404).await;
     app.create("web", template()).await;
     app.stop().await;
 }
@@ -265,11 +265,8 @@ async fn a_log_that_cannot_be_written_refuses_commands_and_answers_reads() {
     assert_eq!(app.get("/stacks/new").await.status, 404);
     log.release();
     // Actors that went ahead of the log are woken anew; soon commands are taken again.
-    let began = std::time::Instant::now();
-    while app.ask("POST", "/stacks", Some(body.clone())).await.status != 201 {
-        assert!(began.elapsed().as_secs() < 30);
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let is_taken = async || app.ask("POST", "/stacks", Some(body.clone())).await.status == 201;
+    polled(WAIT_MAX, "commands are taken again", is_taken).await;
     assert_eq!(app.settled("new").await["stack_status"], "CREATE_COMPLETE");
     app.stop().await;
 }

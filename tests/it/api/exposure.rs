@@ -6,6 +6,8 @@ use hearth::resource_types::Registry;
 
 use super::app::{Answered, App, SetUp};
 
+use crate::support::wait::until;
+
 fn one(type_name: &str, properties: Value) -> Value {
     json!({ "heat_template_version": "2021-04-16", "resources": {
         "a": { "type": type_name, "properties": properties } } })
@@ -130,17 +132,14 @@ async fn a_nested_stack_has_no_types_that_its_user_may_not_use() {
     });
     let answered = app.ask("POST", "/stacks", Some(body)).await;
     assert_eq!(answered.status, 201, "{}", answered.text);
-    let started = std::time::Instant::now();
-    let shown = loop {
+    let ended = async || {
         let shown = app.get("/stacks/web").await;
         let path = shown.header("location").split("/stacks/").nth(1).unwrap().to_owned();
         let shown = app.get(&format!("/stacks/{path}")).await.json();
-        if shown["stack"]["stack_status"] != "CREATE_IN_PROGRESS" {
-            break shown;
-        }
-        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{shown}");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        let is_ended = shown["stack"]["stack_status"] != "CREATE_IN_PROGRESS";
+        if is_ended { Ok(shown) } else { Err(shown.to_string()) }
     };
+    let shown = until(&[&app], "it ends", ended).await;
     assert_eq!(shown["stack"]["stack_status"], "CREATE_FAILED");
     assert_eq!(
         shown["stack"]["stack_status_reason"],

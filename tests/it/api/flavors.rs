@@ -18,6 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::app::{App, SetUp, login, login_with};
+use crate::support::wait;
 
 async fn behind(auth: Auth) -> App {
     App::behind(FrontSettings { auth, ..FrontSettings::default() }).await
@@ -175,15 +176,13 @@ const UNNAMED: &str = "Request missing required header X-Auth-Url";
 const NOT_ALLOWED: &str = "Header X-Auth-Url \"http://evil.example\" not an allowed endpoint";
 
 async fn until(app: &App, stack: &str, headers: &[(&str, &str)], wanted: &str) {
-    loop {
+    wait::until(&[app], wanted, async || {
         let shown = app.send("GET", stack, headers, None).await.json();
         let status = shown["stack"]["stack_status"].as_str().unwrap();
-        if status == wanted {
-            return;
-        }
-        assert!(status.ends_with("IN_PROGRESS"), "{shown}");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        assert!(status == wanted || status.ends_with("IN_PROGRESS"), "{shown}");
+        status == wanted
+    })
+    .await;
 }
 
 #[actix::test]

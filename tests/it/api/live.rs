@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::app::{App, SetUp};
+use super::app::{Answered, App, SetUp};
 use hearth::sandbox::Latencies;
 
 /// The answer to a question below a stack's path.
@@ -64,13 +64,8 @@ async fn a_resource_at_work_shows_its_object_as_it_is() {
     } });
     let created = app.ask("POST", "/stacks", Some(body)).await.json();
     let path = format!("/stacks/web/{}/resources/server", created["stack"]["id"].as_str().unwrap());
-    let resource = loop {
-        let shown = app.get(&path).await.json()["resource"].clone();
-        if !shown["physical_resource_id"].as_str().unwrap().is_empty() {
-            break shown;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
+    let is_made = |shown: &Answered| shown.json()["resource"]["physical_resource_id"] != "";
+    let resource = app.shows(&path, is_made).await.json()["resource"].take();
     assert_eq!(resource["resource_status"], "CREATE_IN_PROGRESS");
     assert_eq!(resource["attributes"]["status"], "BUILD", "{resource}");
     app.stop().await;

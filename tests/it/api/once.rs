@@ -50,9 +50,7 @@ async fn a_create_that_comes_again_gets_the_first_answer_whatever_has_become_of_
     assert_eq!((other.status, class(&other)), (409, "StackExists".to_owned()));
     let path = path_of(&app, "web").await;
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
-    while app.get(&path).await.json()["stack"]["stack_status"] != "DELETE_COMPLETE" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.comes_to(&path, "DELETE_COMPLETE").await;
     again().await;
     app.stop().await;
 }
@@ -152,9 +150,7 @@ async fn what_comes_again_after_the_stack_was_deleted_or_purged_gets_the_first_a
         assert_eq!(ask(&app, "POST", &actions, "k3", &back).await.status, 200);
     };
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
-    while app.get(&path).await.json()["stack"]["stack_status"] != "DELETE_COMPLETE" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.comes_to(&path, "DELETE_COMPLETE").await;
     again().await;
     let older = Older { seconds: 0, project: None };
     let before = older.before(SystemClock.now());

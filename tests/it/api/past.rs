@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth::events::log::{Filter, MemoryLog};
+use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::stack::{UserProjectDeleted, UserProjectMade};
 use hearth::events::{Position, StackEvent, StreamId, StreamRevision};
 use hearth::model::{Action, StackId, Status};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::app::App;
 use super::story::{Stack, Story};
 use crate::support::cut_log::CutLog;
+use crate::support::wait::until;
 
 /// What is asked of a stack at each moment; `{}` is its URL.
 const QUESTIONS: &[&str] = &[
@@ -264,7 +265,8 @@ async fn attributes_of_the_past_are_those_that_were_recorded() {
 
 #[actix::test]
 async fn a_moment_is_looked_up_in_views_that_have_come_to_it() {
-    let log = Arc::new(CutLog::new(Arc::new(MemoryLog::new()), i64::MAX));
+    let beneath: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
+    let log = Arc::new(CutLog::new(beneath.clone(), i64::MAX));
     let app = App::over(log.clone()).await;
     let template = |value: &str| {
         json!({ "heat_template_version": "2021-04-16", "resources": {
@@ -276,13 +278,16 @@ async fn a_moment_is_looked_up_in_views_that_have_come_to_it() {
     let update = app.ask("PUT", &url, Some(json!({ "template": template("two") })));
     let back = async {
         let silence = log.fall_silent().await;
-        while kinds(&app, id).await.iter().filter(|kind| *kind == "TraversalSettled").count() < 2 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_settled = async || {
+            kinds(&app, id).await.iter().filter(|kind| *kind == "TraversalSettled").count() >= 2
+        };
+        // The app's own log tells nobody.
+        until(&[&beneath], "it is updated", is_settled).await;
         let now = app.log.durable_position().0;
         let asked = json!({ "rollback": { "at": now, "plan": true } });
         let path = format!("{url}/actions");
         let (planned, ()) = futures::join!(app.ask("POST", &path, Some(asked)), async {
+            // Nothing says that it waits: it has so long to answer too early.
             tokio::time::sleep(Duration::from_millis(100)).await;
             drop(silence);
         });

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use super::app::App;
+use crate::support::wait::until;
 
 fn template(note: &str, deployments: usize) -> Value {
     let mut resources = json!({
@@ -40,9 +41,9 @@ async fn made(app: &App) -> String {
 /// Signals the handle, once it is there.
 async fn signaled(app: &App, stack: &str, id: &str) {
     let path = format!("{stack}/resources/handle/signal");
-    while app.ask("POST", &path, Some(json!({ "id": id, "data": id }))).await.status != 200 {
-        tokio::task::yield_now().await;
-    }
+    let body = json!({ "id": id, "data": id });
+    let is_taken = async || app.ask("POST", &path, Some(body.clone())).await.status == 200;
+    until(&[app], "the handle takes it", is_taken).await;
 }
 
 async fn polled(app: &App, stack: &str, name: &str) -> Value {
@@ -96,9 +97,9 @@ async fn what_is_polled_is_new_after_each_change_of_what_it_tells() {
     assert_eq!(polled(&app, &stack, "reader").await["note"], "second");
     assert_eq!(deployed().await.len(), 2);
     sent("DELETE", &stack, None).await;
-    while app.get(&stack).await.json()["stack"]["stack_status"] != "DELETE_COMPLETE" {
-        tokio::task::yield_now().await;
-    }
+    let is_deleted =
+        async || app.get(&stack).await.json()["stack"]["stack_status"] == "DELETE_COMPLETE";
+    until(&[&app], "it is deleted", is_deleted).await;
     let gone = app.get(&format!("{stack}/resources/server/metadata")).await;
     assert_eq!(gone.status, 404, "{}", gone.text);
     app.stop().await;

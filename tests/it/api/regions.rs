@@ -61,9 +61,7 @@ async fn a_stack_lives_in_another_region_with_its_resource() {
     }
 
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
-    while app.get(&path).await.json()["stack"]["stack_status"] == "DELETE_IN_PROGRESS" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.comes_to(&path, "DELETE_COMPLETE").await;
     let listed = app.get("/stacks").await.json();
     assert_eq!(listed["stacks"], json!([]));
     app.stop().await;

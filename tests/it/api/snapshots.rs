@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::app::App;
+use super::app::{Answered, App};
 
 #[actix::test]
 async fn a_snapshot_is_taken_shown_restored_and_deleted() {
@@ -62,13 +62,8 @@ async fn a_snapshot_is_taken_shown_restored_and_deleted() {
 
     let gone = app.ask("DELETE", &format!("{path}/snapshots/{id}"), None).await;
     assert_eq!(gone.status, 204, "{}", gone.text);
-    while !app.get(&format!("{path}/snapshots")).await.json()["snapshots"]
-        .as_array()
-        .unwrap()
-        .is_empty()
-    {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let is_empty = |shown: &Answered| shown.json()["snapshots"] == json!([]);
+    app.shows(&format!("{path}/snapshots"), is_empty).await;
     for (verb, rest) in [("GET", ""), ("DELETE", ""), ("POST", "/restore")] {
         for unknown in [id.as_str(), "none"] {
             let missing = app.ask(verb, &format!("{path}/snapshots/{unknown}{rest}"), None).await;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::app::{Answered, App, SetUp, login};
 use crate::support::queue::Queue;
+use crate::support::wait::until;
 
 async fn send(app: &App, method: &str, path: &str, body: Value) -> Answered {
     app.ask(method, path, Some(body)).await
@@ -266,13 +267,11 @@ async fn deployed_by_queue(app: &App, project: &str, headers: &[(&str, &str)]) -
     let body = json!({ "stack_name": "web", "template": template });
     let created = ask("POST", "/stacks", Some(body)).await;
     assert_eq!(created.status, 201, "{}", created.text);
-    let deployment = loop {
+    let first = async || {
         let listed = ask("GET", "/software_deployments", None).await.json();
-        if let Some(found) = listed["software_deployments"].get(0) {
-            break found.clone();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        listed["software_deployments"].get(0).cloned()
     };
+    let deployment = until(&[app], "a deployment", first).await;
     let config = deployment["config_id"].as_str().unwrap();
     let config = ask("GET", &format!("/software_configs/{config}"), None).await.json();
     let mut told = json!({});
@@ -282,14 +281,12 @@ async fn deployed_by_queue(app: &App, project: &str, headers: &[(&str, &str)]) -
     }
     let queue = Queue::of(&told).await;
     queue.post(&json!({ "said": "at first" })).await;
-    loop {
+    let is_made = async || {
         let status = ask("GET", "/stacks", None).await.json()["stacks"][0]["stack_status"].clone();
-        if status == "CREATE_COMPLETE" {
-            break;
-        }
-        assert_eq!(status, "CREATE_IN_PROGRESS");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        assert!(status == "CREATE_COMPLETE" || status == "CREATE_IN_PROGRESS", "{status}");
+        status == "CREATE_COMPLETE"
+    };
+    until(&[app], "the stack is made", is_made).await;
     queue.empty().await;
     (deployment["id"].as_str().unwrap().to_owned(), queue)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::app::App;
+use super::app::{Answered, App};
 
 /// Creates the stack `web` and does not wait for it.
 async fn accepted(app: &App, template: Value) -> String {
@@ -59,14 +59,7 @@ async fn whoever_has_a_handles_token_may_signal_it_and_do_nothing_else() {
     });
     let id = accepted(&app, template).await;
     let path = format!("/stacks/web/{id}/resources/handle");
-    let attributes = loop {
-        let shown = app.get(&path).await;
-        let attributes = shown.json()["resource"]["attributes"].clone();
-        if attributes["token"].is_string() {
-            break attributes;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    };
+    let attributes = with_token(&app, &path).await;
     let (token, endpoint) =
         (attributes["token"].as_str().unwrap(), attributes["endpoint"].as_str().unwrap());
     let curl = attributes["curl_cli"].as_str().unwrap();
@@ -99,13 +92,9 @@ async fn a_deployment_tells_its_server_as_whom_to_answer() {
         },
     });
     accepted(&app, template).await;
-    let deployment = loop {
-        let listed = app.get("/software_deployments").await.json();
-        if let Some(found) = listed["software_deployments"].get(0) {
-            break found.clone();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    };
+    let is_there = |shown: &Answered| shown.json()["software_deployments"][0].is_object();
+    let listed = app.shows("/software_deployments", is_there).await.json();
+    let deployment = listed["software_deployments"][0].clone();
     let path = format!("/software_configs/{}", deployment["config_id"].as_str().unwrap());
     let config = app.get(&path).await.json()["software_config"].clone();
     let told = |name: &str| {
@@ -200,13 +189,8 @@ async fn a_server_asks_for_its_configurations_as_a_user_of_its_stacks() {
 
 /// The attributes of a resource of `web`, once it has a token of its user's.
 async fn with_token(app: &App, path: &str) -> Value {
-    loop {
-        let attributes = app.get(path).await.json()["resource"]["attributes"].clone();
-        if attributes["token"].is_string() {
-            return attributes;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let has_token = |shown: &Answered| shown.json()["resource"]["attributes"]["token"].is_string();
+    app.shows(path, has_token).await.json()["resource"]["attributes"].take()
 }
 
 fn is_forbidden(answered: &super::app::Answered) {
@@ -353,9 +337,7 @@ async fn a_server_that_is_there_already_asks_for_its_configurations_as_a_user_of
     );
 
     assert_eq!(app.ask("DELETE", &stack, None).await.status, 204);
-    while app.get(&stack).await.json()["stack"]["stack_status"] == "DELETE_IN_PROGRESS" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.comes_to(&stack, "DELETE_COMPLETE").await;
     assert!(!may_log_in(&app, known).await);
     app.stop().await;
 }

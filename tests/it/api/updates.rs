@@ -170,9 +170,7 @@ async fn events_of_a_tree_leave_out_what_has_no_resources_left() {
     };
     assert_eq!((count("").await, count("?nested_depth=1").await), (4, 4));
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
-    while app.get(&path).await.json()["stack"]["stack_status"] != "DELETE_COMPLETE" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    app.comes_to(&path, "DELETE_COMPLETE").await;
     assert_eq!((count("").await, count("?nested_depth=1").await), (8, 0));
     app.stop().await;
 }

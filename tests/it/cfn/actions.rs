@@ -90,9 +90,7 @@ async fn a_stack_lives_from_its_making_to_its_end() {
     let deleted = desk.post("DeleteStack", &[("StackName", "web")]).await;
     let empty = "<DeleteStackResponse><DeleteStackResult/></DeleteStackResponse>";
     assert_eq!((deleted.status, deleted.text.as_str()), (200, empty));
-    while desk.get("DescribeStacks", &[("StackName", "web")]).await.status == 200 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    desk.loses("web").await;
     // By what it is and not by its name it is still there to be looked at.
     for name in [arn, id] {
         let name = ("StackName", name);
@@ -349,9 +347,7 @@ async fn stacks_are_listed_by_what_they_are_at() {
         desk.app.create(name, of(fails)).await;
     }
     assert_eq!(desk.post("DeleteStack", &[("StackName", "old")]).await.status, 200);
-    while desk.get("DescribeStacks", &[("StackName", "old")]).await.status == 200 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    desk.loses("old").await;
     let (first, second) = ("StackStatusFilter.member.1", "StackStatusFilter.member.2");
     for (params, names) in [
         // As in Heat, none that is deleted where nothing is said of it.
@@ -403,9 +399,7 @@ async fn stacks_are_listed_on_from_where_a_page_ended() {
 
     // What the page ended with may go, and what is filtered out is passed over.
     assert_eq!(desk.post("DeleteStack", &[("StackName", "s2")]).await.status, 200);
-    while desk.get("DescribeStacks", &[("StackName", "s2")]).await.status == 200 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    desk.loses("s2").await;
     let second = desk.get("ListStacks", &[("NextToken", token)]).await.text;
     assert_eq!(all(&second, "StackName"), ["s1"]);
     let gone = [("StackStatusFilter.member.1", "DELETE_COMPLETE")];

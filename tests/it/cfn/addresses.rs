@@ -9,6 +9,7 @@ use super::desk::within;
 use super::signer::{Key, Pairs, query};
 use crate::api::app::{Answered, App};
 use crate::support::queue::Queue;
+use crate::support::wait::until;
 
 /// As curl asks, without any header of OpenStack's.
 async fn curl(app: &App, verb: &str, address: &str, body: &Value) -> Answered {
@@ -26,12 +27,7 @@ async fn accepted(app: &App, template: &Value) -> String {
 
 /// Asks until an answer has what is looked for.
 async fn awaited(app: &App, path: &str, found: impl Fn(&Value) -> Option<Value>) -> Value {
-    loop {
-        if let Some(found) = found(&app.get(path).await.json()) {
-            return found;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    until(&[app], path, async || found(&app.get(path).await.json())).await
 }
 
 /// Deletes the stack `web`; waits until it is gone.
@@ -293,7 +289,7 @@ async fn a_default_deployment_on_a_default_server_is_fetched_and_answered_with_k
         let agent = agent.await;
         assert_eq!(agent["metadata_url"], format!("{}/v1/", app.cfn_url));
         let place = (agent["stack_name"].as_str().unwrap(), agent["path"].as_str().unwrap());
-        let deployment = loop {
+        let deployment = until(&[&app], "it is told of a deployment", async || {
             let answer = polled(&app, &agent, place).await;
             assert_eq!(answer.status, 200, "{}", answer.text);
             let detail = answer.json()["DescribeStackResourceResponse"]
@@ -303,11 +299,9 @@ async fn a_default_deployment_on_a_default_server_is_fetched_and_answered_with_k
                 Value::String(text) => serde_json::from_str(text).unwrap(),
                 other => other.clone(),
             };
-            if let Some(deployment) = metadata["deployments"].get(0) {
-                break deployment.clone();
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        };
+            metadata["deployments"].get(0).cloned()
+        })
+        .await;
         let other = polled(&app, &agent, ("web", "neighbor.Metadata")).await;
         assert_eq!(other.status, 403, "{}", other.text);
         let told = |name: &str| {

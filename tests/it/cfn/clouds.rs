@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use super::desk::{Desk, key_at, now, within};
 use super::signer::Key;
 use crate::api::app::{SetUp, login};
+use crate::support::wait::{WAIT_MAX, polled, until};
 
 const WAITING: &str = r#"{
     "heat_template_version": "2018-08-31",
@@ -76,14 +77,12 @@ async fn list(
 impl Desk {
     /// Waits until a stack shows something.
     async fn shown(&self, stack: &str, wanted: &str) -> String {
-        loop {
+        until(&[&self.app], wanted, async || {
             let shown = self.get("DescribeStacks", &[("StackName", stack)]).await.text;
             assert!(!shown.contains("FAILED"), "{shown}");
-            if shown.contains(wanted) {
-                return shown;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+            if shown.contains(wanted) { Ok(shown) } else { Err(shown) }
+        })
+        .await
     }
 }
 
@@ -129,10 +128,8 @@ async fn a_stack_of_another_clouds_user_is_made_waits_and_is_deleted_in_that_clo
     desk.key = theirs;
     assert_eq!(desk.get("DeleteStack", &[("StackName", "web")]).await.status, 200);
     desk.shown(&arn, "DELETE_COMPLETE").await;
-    while count().await != before {
-        // The trust is given back when nobody waits for it.
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    // The trust is given back when nobody waits for it.
+    polled(WAIT_MAX, "its trust is given back", async || count().await == before).await;
     desk.app.stop().await;
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::signer::{Key, Pairs, query};
 use crate::api::app::{Answered, App, SetUp};
+use crate::support::wait::until;
 
 pub(super) struct Desk {
     pub(super) app: App,
@@ -81,6 +82,13 @@ impl Desk {
         let own = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let headers: Vec<(&str, &str)> = own.chain([form]).collect();
         self.app.send(verb, &format!("{}{path}", self.app.cfn_url), &headers, body).await
+    }
+
+    /// Waits until no stack has a name any more.
+    pub(super) async fn loses(&self, name: &str) {
+        let is_gone =
+            async || self.get("DescribeStacks", &[("StackName", name)]).await.status != 200;
+        until(&[&self.app], format!("{name} is gone"), is_gone).await;
     }
 
     /// Waits until a stack is settled; its status.

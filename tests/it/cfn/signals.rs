@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::desk::{Desk, now, within};
 use super::signer::{query, quoted};
 use crate::api::app::Answered;
+use crate::support::wait::until;
 
 const WAITING: &str = r#"{
     "heat_template_version": "2018-08-31",
@@ -23,9 +24,9 @@ async fn waiting(desk: &Desk) -> String {
     let created = desk.post("CreateStack", &web).await;
     let arn = within(&created.text, "StackId").to_owned();
     let handle = [("StackName", "web"), ("LogicalResourceId", "handle")];
-    while !desk.get("DescribeStackResource", &handle).await.text.contains("CREATE_COMPLETE") {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let is_there =
+        async || desk.get("DescribeStackResource", &handle).await.text.contains("CREATE_COMPLETE");
+    until(&[&desk.app], "the handle is there", is_there).await;
     format!("{arn}/resources/handle")
 }
 

@@ -8,33 +8,35 @@ use hearth::model::{Action, ResourceName, StackId, Status};
 use hearth::projections::StackQuery;
 use serde_json::{Value, json};
 
+use crate::support::wait::{WAIT_MAX, polled};
 use crate::support::world::World;
 
-/// How long is waited between two looks.
-const PACE: Duration = Duration::from_millis(20);
 /// How long an action may take.
-const WAIT_MAX: Duration = Duration::from_secs(30);
+const ACTION_MAX: Duration = Duration::from_secs(30);
 
 /// Waits until a stack comes to an end, while those signal who are waited for. An error says how
 /// it ended instead.
 pub(super) async fn attend(world: &World, told: &Accepted, wanted: &str) -> Result<(), String> {
     let (stack, began) = (told.stack, Instant::now());
     world.views.after(told.position).await.unwrap();
-    loop {
+    let attended = async || {
         let row = world.views.stack(stack).await.unwrap().unwrap();
         let state = format!("{}_{}", row.action, row.status);
         match row.status {
-            Status::Complete if state == wanted => return Ok(()),
-            Status::Failed => return Err(format!("{state}: {}", row.reason)),
-            _ if began.elapsed() > WAIT_MAX => {
+            Status::Complete if state == wanted => Some(Ok(())),
+            Status::Failed => Some(Err(format!("{state}: {}", row.reason))),
+            _ if began.elapsed() > ACTION_MAX => {
                 let mut waiting = world.resources(stack).await;
                 waiting.retain(|line| line.ends_with("IN_PROGRESS"));
-                return Err(format!("{state} for ever: {}", waiting.join(", ")));
+                Some(Err(format!("{state} for ever: {}", waiting.join(", "))))
             }
-            _ => signal_all(world).await,
+            _ => {
+                signal_all(world).await;
+                None
+            }
         }
-        tokio::time::sleep(PACE).await;
-    }
+    };
+    polled(WAIT_MAX, wanted, attended).await
 }
 
 /// Signals to deployments at work, and to handles where something waits for them. What is being

@@ -1,9 +1,11 @@
 //! A client of the REST API that notes whether it was answered.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
+
+use crate::support::wait::polled;
 
 /// How long reads are tried again while the server is down or starts.
 const READ: Duration = Duration::from_secs(20);
@@ -68,22 +70,21 @@ impl Api {
 
     /// A read, tried again until the server answers; `None` for 404.
     pub(super) async fn get(&self, path: &str) -> Option<Value> {
-        let deadline = Instant::now() + READ;
-        loop {
+        polled(READ, format!("GET {path}"), async || {
             let request =
                 self.http.get(format!("{}{path}", self.base)).header("x-auth-token", &self.token);
             let problem = match request.send().await {
                 Err(error) => error.to_string(),
-                Ok(reply) if reply.status() == 404 => return None,
+                Ok(reply) if reply.status() == 404 => return Ok(None),
                 Ok(reply) if reply.status().is_success() => match reply.json().await {
-                    Ok(body) => return Some(body),
+                    Ok(body) => return Ok(Some(body)),
                     Err(error) => error.to_string(),
                 },
                 Ok(reply) => format!("{} {:?}", reply.status(), reply.text().await),
             };
-            assert!(Instant::now() < deadline, "GET {path}: {problem}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            Err(problem)
+        })
+        .await
     }
 
     /// Names and statuses of all stacks.

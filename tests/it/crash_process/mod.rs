@@ -21,6 +21,7 @@ mod watch;
 use std::time::{Duration, Instant};
 
 use crate::support::chance::{self, Chance};
+use crate::support::wait::polled;
 use client::Api;
 use cloud::CloudSeen;
 use cluster::{Cluster, Mishap};
@@ -130,19 +131,15 @@ fn lost_replies() -> FaultRule {
 
 /// Waits until no stack is in the middle of anything.
 async fn at_rest(api: &Api, server: &mut Server) {
-    let deadline = Instant::now() + REST;
-    loop {
+    polled(REST, "no stack is at work", async || {
         let stacks = api.stacks().await;
         let busy: Vec<&String> = stacks
             .iter()
             .filter(|(_, status)| status.ends_with("IN_PROGRESS"))
             .map(|(name, _)| name)
             .collect();
-        if busy.is_empty() {
-            return;
-        }
         server.still_runs();
-        assert!(Instant::now() < deadline, "still at work: {busy:?}");
-        tokio::time::sleep(Duration::from_millis(30)).await;
-    }
+        if busy.is_empty() { Ok(()) } else { Err(format!("{busy:?}")) }
+    })
+    .await;
 }

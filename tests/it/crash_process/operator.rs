@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use super::client::{Api, Reply};
 use super::process::Server;
 
+use crate::support::wait::{WAIT_MAX, polled};
+
 pub(super) fn hearth(data: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hearth"))
         .args(arguments)
@@ -36,13 +38,11 @@ pub(super) fn refused(data: &Path, arguments: &[&str]) -> String {
 }
 
 pub(super) async fn settled(api: &Api, name: &str, status: &str) -> Value {
-    loop {
+    polled(WAIT_MAX, format!("{name} is {status}"), async || {
         let stack = api.get(&format!("/stacks/{name}")).await.unwrap()["stack"].clone();
-        if stack["stack_status"] == status {
-            return stack;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        if stack["stack_status"] == status { Ok(stack) } else { Err(stack.to_string()) }
+    })
+    .await
 }
 
 pub(super) async fn create(api: &Api, name: &str) -> Value {
@@ -86,9 +86,8 @@ async fn keys_are_replaced_and_history_is_purged_while_the_server_serves() {
     let path = format!("/stacks/gone/{}", gone["id"].as_str().unwrap());
     let reply = api.command(Method::DELETE, &path, &Value::Null).await;
     assert!(matches!(reply, Reply::Accepted(_)), "{reply:?}");
-    while api.get("/stacks/gone").await.is_some() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let is_gone = async || api.get("/stacks/gone").await.is_none();
+    polled(WAIT_MAX, "it is gone", is_gone).await;
     let purged = printed(data, &["purge", "--older-than", "0", "--granularity", "seconds"]);
     assert!(purged.starts_with("purged: 1 stacks"), "{purged}");
     // A later command is answered when the views have passed the purge.
@@ -115,9 +114,8 @@ async fn delete(api: &Api, stack: &Value) {
     let (name, id) = (stack["stack_name"].as_str().unwrap(), stack["id"].as_str().unwrap());
     let reply = api.command(Method::DELETE, &format!("/stacks/{name}/{id}"), &Value::Null).await;
     assert!(matches!(reply, Reply::Accepted(_)), "{reply:?}");
-    while api.get(&format!("/stacks/{name}")).await.is_some() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let is_gone = async || api.get(&format!("/stacks/{name}")).await.is_none();
+    polled(WAIT_MAX, format!("{name} is gone"), is_gone).await;
 }
 
 fn key_of(data: &Path, stack: &Value) -> Result<Option<Vec<u8>>, LogError> {
@@ -126,9 +124,8 @@ fn key_of(data: &Path, stack: &Value) -> Result<Option<Vec<u8>>, LogError> {
 }
 
 async fn key_is_destroyed(data: &Path, stack: &Value) {
-    while !matches!(key_of(data, stack), Err(LogError::KeyDestroyed(_))) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let is_destroyed = async || matches!(key_of(data, stack), Err(LogError::KeyDestroyed(_)));
+    polled(WAIT_MAX, "its key is destroyed", is_destroyed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,9 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::support::wait::polled;
 
 /// How long a start may take on a machine that is busy with other tests.
 const READY: Duration = Duration::from_secs(20);
@@ -74,12 +76,14 @@ impl Server {
 
     /// Returns when it takes requests.
     pub(super) async fn ready(&mut self) {
-        let deadline = Instant::now() + READY;
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            self.still_runs();
-            assert!(Instant::now() < deadline, "the server does not start: {}", self.said());
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let takes = async || match TcpStream::connect(("127.0.0.1", self.port)) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                self.still_runs();
+                Err(self.said())
+            }
+        };
+        polled(READY, "the server takes requests", takes).await;
     }
 
     /// Kills it with SIGKILL after a while.

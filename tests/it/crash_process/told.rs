@@ -24,6 +24,7 @@ use crate::support::bell::{Bell, Ring};
 use crate::support::broker::Broker;
 use crate::support::chance::{self, Chance};
 use crate::support::heard::{Events, body, firsts, notified, position_of};
+use crate::support::wait::polled;
 
 /// How often the server is killed before an alarm goes off by itself.
 const KILLS: u32 = 12;
@@ -32,7 +33,7 @@ const PERIOD: &str = "10";
 /// How long it is left alone at least before the last time, so that something is acknowledged.
 const CALM: Duration = Duration::from_secs(4);
 /// How long an evaluation, and the end of all that is under way, may take.
-const WAIT_MAX: Duration = Duration::from_secs(40);
+const WITHIN: Duration = Duration::from_secs(40);
 
 /// What was acknowledged.
 #[derive(Default)]
@@ -279,10 +280,9 @@ async fn killed_at_any_moment_the_server_has_told_all_in_the_end() {
     // What is due while nobody is there is passed over: now somebody is, until just after that.
     let started = Instant::now();
     let before = evaluated(&on_record(folder.path()).await);
-    while started.elapsed() < CALM || evaluated(&on_record(folder.path()).await) == before {
-        assert!(started.elapsed() < WAIT_MAX, "no alarm goes off");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let goes_off =
+        async || started.elapsed() >= CALM && evaluated(&on_record(folder.path()).await) != before;
+    polled(WITHIN, "an alarm goes off", goes_off).await;
     server.kill_after(chance.millis(0..30)).await;
     server.start();
     server.ready().await;
@@ -291,23 +291,20 @@ async fn killed_at_any_moment_the_server_has_told_all_in_the_end() {
     // From here on no period's end lets anything happen.
     while !watch.ask("DisableAlarmActions", &[("AlarmNames.member.1", "web-hot")]).await {}
 
-    let started = Instant::now();
-    let events = loop {
+    let all_told = async || {
         let events = on_record(folder.path()).await;
-        let Some(lack) = lacks(&events, &ears) else { break events };
+        let Some(lack) = lacks(&events, &ears) else { return Ok(events) };
         server.still_runs();
-        assert!(started.elapsed() < WAIT_MAX, "{lack}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        Err(lack)
     };
+    let events = polled(WITHIN, "all is told", all_told).await;
     assert_kept(&taken, &events);
     let grown = assert_told_once(&events);
-    let started = Instant::now();
-    while size(&api).await != json!(1 + grown) {
-        let now = size(&api).await;
-        let late = started.elapsed() > WAIT_MAX;
-        assert!(!late, "the group grew {grown} times, and its size is {now}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let has_grown = async || match size(&api).await {
+        now if now == json!(1 + grown) => Ok(()),
+        now => Err(format!("its size is {now}")),
+    };
+    polled(WITHIN, format!("the group grew {grown} times"), has_grown).await;
     let stacks: BTreeMap<String, String> = api.stacks().await.into_iter().collect();
     for name in &taken.stacks {
         assert_eq!(stacks.get(name).map(String::as_str), Some("CREATE_COMPLETE"), "{name}");

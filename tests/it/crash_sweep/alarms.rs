@@ -1,7 +1,5 @@
 //! An alarm that lets a group grow, cut at every append: what it came to on record is told, once.
 
-use std::time::{Duration, Instant};
-
 use hearth::events::alarm::AlarmState;
 use hearth::model::StackId;
 use serde_json::json;
@@ -9,6 +7,7 @@ use serde_json::json;
 use super::{Life, reached, sweep};
 use crate::journeys::alarms::{alarm, output, put, restarting, say, template};
 use crate::support::cut_log::CutLog;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World};
 
 /// Create, put data, go off, grow, change, delete.
@@ -23,12 +22,7 @@ impl Life for Alarmed {
         let project = who.caller.project_id.clone();
         let drill = (AlarmState::Alarm, "a drill".to_owned());
         world.engine.alarms().set_state(&who, &project, "web-hot", drill).await.ok()?;
-        while output(world, web.stack, "size").await != 2 {
-            if log.is_cut() {
-                return None;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        log.until(world, "it grows", async || output(world, web.stack, "size").await == 2).await?;
         let updated = world.update(web.stack, template(json!({ "Threshold": "90" }))).await.ok()?;
         reached(world, log, &updated, "UPDATE_COMPLETE").await?;
         let deleted = world.delete(web.stack).await.ok()?;
@@ -44,15 +38,14 @@ impl Life for Alarmed {
         assert!(alarm(world).await.is_some());
         let gone_off = ground.count("AlarmStateSet").await;
         let size = 1 + u64::try_from(gone_off).unwrap();
-        let started = Instant::now();
-        while size_now(world, stack).await != size
-            || ground.count("AlarmActionsTold").await != gone_off
-        {
+        let is_told = async || {
             let now = size_now(world, stack).await;
-            let told = world.events(stack).await;
-            assert!(started.elapsed() < Duration::from_secs(20), "{now}, not {size}: {told:#?}");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+            if now == size && ground.count("AlarmActionsTold").await == gone_off {
+                return Ok(());
+            }
+            Err(format!("{now}: {:#?}", world.events(stack).await))
+        };
+        until(&[world, &ground.log], format!("{size} members"), is_told).await;
         ground.signals_over().await;
         assert_eq!(size_now(world, stack).await, size, "told more than once");
     }
@@ -86,15 +79,14 @@ impl Life for Restarted {
     async fn healed(&self, ground: &Ground, world: &World, stack: StackId) {
         let end = world.views.stack(stack).await.unwrap().unwrap();
         let signaled = async || (ground.count("AlarmStateSet").await, ground.signals_taken().await);
-        let started = Instant::now();
-        while !end.is_deleted() && signaled().await.0 != signaled().await.1 {
-            assert!(started.elapsed() < Duration::from_secs(20), "a signal is lost");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let are_taken = async || {
+            let (set, taken) = signaled().await;
+            end.is_deleted() || set == taken
+        };
+        until(&[&ground.log], "every signal is taken", are_taken).await;
         ground.signals_over().await;
-        while !world.at_rest(stack).await.ends_with("_COMPLETE") {
-            assert!(started.elapsed() < Duration::from_secs(20), "it is not made anew");
-        }
+        let is_made = async || world.at_rest(stack).await.ends_with("_COMPLETE");
+        until(&[world], "it is made anew", is_made).await;
         let restarts = ground.count("ReplacementStarted").await;
         assert_eq!(restarts, ground.signals_taken().await, "not made anew once");
     }

@@ -1,13 +1,12 @@
 //! Types in Amazon's words, cut at every append.
 
-use std::time::Duration;
-
 use hearth::model::StackId;
 use hearth::projections::StackQuery;
 use serde_json::{Value, json};
 
 use super::{Life, reached, sweep};
 use crate::support::cut_log::CutLog;
+use crate::support::wait::repeat;
 use crate::support::world::{World, hot};
 
 /// A user with a key, of whom another update makes another.
@@ -65,21 +64,15 @@ impl Balanced {
             let handle = "WaitHandle".into();
             drop(world.engine.signal_resource(&who, stack.id, &handle, &signal).await);
         }
-        tokio::time::sleep(Duration::from_millis(3)).await;
     }
 }
 
 impl Life for Balanced {
     async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
         let web = world.create("web", balanced(json!([]))).await.ok()?;
-        tokio::pin! {
-            let made = reached(world, log, &web, "CREATE_COMPLETE");
-        }
-        loop {
-            tokio::select! {
-                end = &mut made => break end?,
-                () = Self::tell(world) => {}
-            }
+        tokio::select! {
+            end = reached(world, log, &web, "CREATE_COMPLETE") => end?,
+            never = repeat(async || Self::tell(world).await) => match never {},
         }
         let template = balanced(json!([{ "get_resource": "one" }]));
         let updated = world.update(web.stack, template).await.ok()?;

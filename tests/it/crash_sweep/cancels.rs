@@ -48,12 +48,8 @@ impl Life for Cancelled {
         world.engine.update_stack(&world.requester(), web.stack, ask).await.ok()?;
         // It is at work, or was.
         let is_begun = |line: &String| line.starts_with("n UPDATE_");
-        while !world.resources(web.stack).await.iter().any(is_begun) {
-            if log.is_cut() {
-                return None;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        }
+        let begun = async || world.resources(web.stack).await.iter().any(is_begun);
+        log.until(world, "the update is begun", begun).await?;
         match world.engine.cancel_update(&world.requester(), web.stack, true).await {
             Ok(cancelled) => reached(world, log, &cancelled, "ROLLBACK_COMPLETE").await?,
             // A slow machine comes too late.

@@ -81,12 +81,7 @@ impl Life for Scaled {
         let who = world.requester();
         world.engine.signal_resource(&who, web.stack, &"up".into(), &Value::Null).await.ok()?;
         let members: StackId = world.physical_id(web.stack, "g").await?.parse().ok()?;
-        while !told(world, web.stack).await {
-            if log.is_cut() {
-                return None;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        log.until(world, "it is told", async || told(world, web.stack).await).await?;
         assert_eq!(world.resources(members).await.len(), 2);
         let updated = world.update(web.stack, Self::template("two")).await.ok()?;
         reached(world, log, &updated, "UPDATE_COMPLETE").await?;

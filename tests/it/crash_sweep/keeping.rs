@@ -8,7 +8,7 @@ use hearth::model::Refusal;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
-use super::{APPENDS_MAX, at_its_end, reached};
+use super::{at_its_end, each_cut, reached};
 use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot};
 
@@ -53,7 +53,7 @@ async fn live(world: &World, log: &CutLog, handed_out: &Mutex<Option<Value>>) ->
 
 #[actix::test]
 async fn every_cut_of_a_life_that_is_abandoned_and_adopted_heals() {
-    for appends in 1..APPENDS_MAX {
+    each_cut(1, 19, async |appends| {
         let ground = Ground::new().await;
         let empty = ground.counts();
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
@@ -65,12 +65,9 @@ async fn every_cut_of_a_life_that_is_abandoned_and_adopted_heals() {
         drop(world);
         let document = handed_out.into_inner().unwrap();
         take_over(&ground, &empty, document, appends).await;
-        if whole {
-            assert!(appends > 20, "the journey is shorter than it was: {appends}");
-            return;
-        }
-    }
-    panic!("the journey makes more than {APPENDS_MAX} appends");
+        whole
+    })
+    .await;
 }
 
 /// A new engine: the stack comes to rest; what was abandoned is there, is adopted, and is deleted.
@@ -103,7 +100,7 @@ async fn take_over(ground: &Ground, empty: &Value, document: Option<Value>, appe
 
 #[actix::test]
 async fn every_cut_of_a_life_with_an_external_resource_leaves_it_as_it_is() {
-    for appends in 1..APPENDS_MAX {
+    each_cut(1, 7, async |appends| {
         let ground = Ground::new().await;
         let world = ground.start().await;
         let own = hot(json!({ "net": { "type": "OS::Neutron::Net" } }));
@@ -132,12 +129,9 @@ async fn every_cut_of_a_life_with_an_external_resource_leaves_it_as_it_is() {
             }
         }
         assert_eq!(ground.counts(), before, "cut after {appends}: somebody else's is as it was");
-        if whole {
-            assert!(appends > 8, "the journey is shorter than it was: {appends}");
-            return;
-        }
-    }
-    panic!("the journey makes more than {APPENDS_MAX} appends");
+        whole
+    })
+    .await;
 }
 
 async fn live_beside(world: &World, log: &CutLog, id: &str) -> Option<()> {

@@ -19,15 +19,19 @@ mod waiting;
 
 use std::sync::Arc;
 
+use futures::StreamExt;
 use hearth::model::{Action, StackId, Status};
 use hearth::projections::{ResourceRow, StackQuery};
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
+use crate::support::wait::{repeat, until};
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// More appends than the journey makes; the sweep ends where the log was not cut any more.
 const APPENDS_MAX: i64 = 400;
+/// How many cuts are played side by side: most of their time they wait.
+const SIDE_BY_SIDE: usize = 4;
 
 fn first_template() -> Value {
     hot(json!({
@@ -67,9 +71,25 @@ trait Life {
     async fn help(&self, _world: &World, _stack: StackId) {}
 }
 
+/// Plays a life for each cut, or for every so many, until one is not cut any more; whether it was not
+/// is what a play says.
+async fn each_cut(every: usize, cuts_min: usize, play: impl AsyncFn(i64) -> bool) {
+    let all = futures::stream::iter((1..APPENDS_MAX).step_by(every));
+    let played = all.map(|appends| play(appends)).buffered(SIDE_BY_SIDE).enumerate();
+    let mut played = std::pin::pin!(played);
+    while let Some((healed, is_whole)) = played.next().await {
+        if is_whole {
+            println!("{healed} cuts healed");
+            assert!(healed > cuts_min, "the journey is shorter than it was: {healed}");
+            return;
+        }
+    }
+    panic!("the journey makes more than {APPENDS_MAX} appends");
+}
+
 /// Cuts a journey's log after every single append, and lets the next engine heal what is left.
 async fn sweep(life: &impl Life, cuts_min: usize) {
-    for (healed, appends) in (1..APPENDS_MAX).enumerate() {
+    each_cut(1, cuts_min, async |appends| {
         let ground = Ground::new().await;
         let empty = ground.counts();
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
@@ -79,13 +99,9 @@ async fn sweep(life: &impl Life, cuts_min: usize) {
         world.engine.shutdown();
         drop(world);
         heal(life, &ground, &empty, appends).await;
-        if whole {
-            println!("{healed} cuts healed");
-            assert!(healed > cuts_min, "the journey is shorter than it was: {healed}");
-            return;
-        }
-    }
-    panic!("the journey makes more than {APPENDS_MAX} appends");
+        whole
+    })
+    .await;
 }
 
 /// Create, suspend, resume, check, update, delete.
@@ -122,25 +138,20 @@ async fn reached(
     accepted: &hearth::actors::Accepted,
     end: &str,
 ) -> Option<()> {
-    let started = std::time::Instant::now();
-    loop {
+    // A life that has little time may have had too little.
+    let failed = end.strip_suffix("_COMPLETE").map(|action| format!("{action}_FAILED"));
+    let is_reached = async || {
         let stack = world.views.stack(accepted.stack).await.unwrap();
         let state = stack.map(|stack| format!("{}_{}", stack.action, stack.status));
         if state.as_deref() == Some(end) {
-            return Some(());
+            return Ok(Some(()));
         }
-        // A life that has little time may have had too little.
-        let failed = end.strip_suffix("_COMPLETE").map(|action| format!("{action}_FAILED"));
         if log.is_cut() || (failed.is_some() && state == failed) {
-            return None;
+            return Ok(None);
         }
-        assert!(
-            started.elapsed() < std::time::Duration::from_secs(120),
-            "{state:?}, and never {end}: {:#?}",
-            world.events(accepted.stack).await,
-        );
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+        Err(format!("{state:?}: {:#?}", world.events(accepted.stack).await))
+    };
+    until(&[world, log], end, is_reached).await
 }
 
 /// The resources of a stack and of those within it.
@@ -159,14 +170,11 @@ async fn listed(world: &World, root: StackId) -> Vec<ResourceRow> {
 /// Waits for the end of what a stack is at. Between a failure and its rollback the views may show
 /// the failure.
 async fn at_its_end(world: &World, id: StackId) -> String {
-    let started = std::time::Instant::now();
-    loop {
-        let end = world.at_rest(id).await;
-        if end.ends_with("_COMPLETE") || started.elapsed() > std::time::Duration::from_secs(10) {
-            return end;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let completed = async || match world.at_rest(id).await {
+        end if end.ends_with("_COMPLETE") => Ok(end),
+        end => Err(format!("{end}: {}", world.reason(id).await)),
+    };
+    until(&[world], "it comes to a good end", completed).await
 }
 
 /// A new engine on what is left: the stack settles by itself, and the cloud is as it says.
@@ -213,15 +221,8 @@ async fn heal(life: &impl Life, ground: &Ground, empty: &Value, appends: i64) {
 
 /// Waits until nothing is at work, with help from outside.
 async fn at_rest(life: &impl Life, world: &World, stack: StackId) -> String {
-    tokio::pin! {
-        let rest = at_its_end(world, stack);
-    }
-    loop {
-        tokio::select! {
-            end = &mut rest => return end,
-            () = tokio::time::sleep(std::time::Duration::from_millis(10)) => {
-                life.help(world, stack).await;
-            }
-        }
+    tokio::select! {
+        end = at_its_end(world, stack) => end,
+        never = repeat(async || life.help(world, stack).await) => match never {},
     }
 }

@@ -171,16 +171,12 @@ async fn until_revision(
     accepted: &hearth::actors::Accepted,
     revision: u32,
 ) -> Option<()> {
-    loop {
+    let is_at = async || {
         let stack = world.views.stack(accepted.stack).await.unwrap();
-        if stack.is_some_and(|stack| stack.revision.0 == revision) {
-            return reached(world, log, accepted, "UPDATE_COMPLETE").await;
-        }
-        if log.is_cut() {
-            return None;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+        stack.is_some_and(|stack| stack.revision.0 == revision)
+    };
+    log.until(world, "its revision", is_at).await?;
+    reached(world, log, accepted, "UPDATE_COMPLETE").await
 }
 
 #[actix::test]

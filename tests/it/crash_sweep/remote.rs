@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hearth::model::Action;
 
-use super::{APPENDS_MAX, at_its_end, reached};
+use super::{at_its_end, each_cut, reached};
 use crate::support::cut_log::CutLog;
 use crate::support::far::{Far, Place};
 use crate::support::world::World;
@@ -59,7 +59,7 @@ async fn every_cut_of_a_life_with_a_stack_in_another_cloud_heals() {
 }
 
 async fn every_cut_heals(place: Place) {
-    for (healed, appends) in (1..APPENDS_MAX).enumerate() {
+    each_cut(1, 15, async |appends| {
         let far = Far::new(place).await;
         let empty = far.networks();
         let log = Arc::new(CutLog::new(far.ground.log.clone(), appends));
@@ -70,11 +70,7 @@ async fn every_cut_heals(place: Place) {
         drop(world);
         heal(&far, empty, appends).await;
         far.stop().await;
-        if whole {
-            println!("{healed} cuts healed");
-            assert!(healed > 15, "the journey is shorter than it was: {healed}");
-            return;
-        }
-    }
-    panic!("the journey makes more than {APPENDS_MAX} appends");
+        whole
+    })
+    .await;
 }

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use hearth::model::{StackId, Status};
 use hearth::projections::ConfigQuery;
 use serde_json::{Value, json};
 
-use super::{APPENDS_MAX, reached};
+use super::{each_cut, reached};
 use crate::support::cut_log::CutLog;
 use crate::support::guest::Told;
 use crate::support::keystone::users_of;
 use crate::support::queue::Queue;
+use crate::support::wait::repeat;
 use crate::support::world::{Ground, World, hot};
 
 /// A script, and the transports of an agent that asks and of one at whose place things are put.
@@ -117,20 +117,17 @@ async fn signaled(
     end: &str,
     taken: &Mutex<BTreeSet<String>>,
 ) -> Option<()> {
-    let sending = async {
-        loop {
-            for signal in SIGNALS {
-                let is_taken = send(world, accepted.stack, signal).await && !log.is_cut();
-                if is_taken && signal.0 == "handle" {
-                    taken.lock().unwrap().insert(signal.1.to_owned());
-                }
+    let sending = async || {
+        for signal in SIGNALS {
+            let is_taken = send(world, accepted.stack, signal).await && !log.is_cut();
+            if is_taken && signal.0 == "handle" {
+                taken.lock().unwrap().insert(signal.1.to_owned());
             }
-            tokio::time::sleep(Duration::from_millis(3)).await;
         }
     };
     tokio::select! {
         end = reached(world, log, accepted, end) => end,
-        () = sending => None,
+        never = repeat(sending) => match never {},
     }
 }
 
@@ -160,17 +157,14 @@ async fn heal(ground: &Ground, empty: &Value, taken: &BTreeSet<String>, appends:
         let lost: Vec<&String> = taken.iter().filter(|id| !kept.contains_key(*id)).collect();
         assert!(lost.is_empty(), "cut after {appends}: {lost:?} were taken and are lost: {kept:?}");
     }
-    let sending = async {
-        loop {
-            for signal in SIGNALS {
-                send(&world, id, signal).await;
-            }
-            tokio::time::sleep(Duration::from_millis(3)).await;
+    let sending = async || {
+        for signal in SIGNALS {
+            send(&world, id, signal).await;
         }
     };
     let end = tokio::select! {
         end = world.at_rest(id) => end,
-        () = sending => String::new(),
+        never = repeat(sending) => match never {},
     };
     assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
     if end != "DELETE_COMPLETE" {
@@ -193,7 +187,7 @@ const CUT_EVERY: usize = 3;
 
 #[actix::test]
 async fn a_life_with_signals_heals_wherever_it_is_cut() {
-    for (healed, appends) in (1..APPENDS_MAX).step_by(CUT_EVERY).enumerate() {
+    each_cut(CUT_EVERY, 30, async |appends| {
         let ground = Ground::new().await;
         let empty = ground.counts();
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
@@ -204,11 +198,7 @@ async fn a_life_with_signals_heals_wherever_it_is_cut() {
         world.engine.shutdown();
         drop(world);
         heal(&ground, &empty, &taken.into_inner().unwrap(), appends).await;
-        if whole {
-            println!("{healed} cuts healed");
-            assert!(healed > 30, "the journey is shorter than it was: {healed}");
-            return;
-        }
-    }
-    panic!("the journey makes more than {APPENDS_MAX} appends");
+        whole
+    })
+    .await;
 }

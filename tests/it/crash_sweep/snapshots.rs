@@ -42,12 +42,8 @@ impl Life for Snapshots {
         let accepted =
             engine.delete_snapshot(&world.requester(), web.stack, taken[0]).await.ok()?;
         world.views.after(accepted.position).await.ok()?;
-        while world.views.snapshot(taken[0]).await.unwrap().is_some() {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-            if log.is_cut() {
-                return None;
-            }
-        }
+        let is_gone = async || world.views.snapshot(taken[0]).await.unwrap().is_none();
+        log.until(world, "it is gone", is_gone).await?;
         let restored =
             engine.restore_snapshot(&world.requester(), web.stack, taken[1]).await.ok()?;
         reached(world, log, &restored, "RESTORE_COMPLETE").await?;

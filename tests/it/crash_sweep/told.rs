@@ -2,7 +2,6 @@
 //! of all that is on record, in its order; and what data let an alarm come to is told once.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use hearth::clock::SimulatedClock;
@@ -13,17 +12,15 @@ use hearth::template::StackSource;
 use serde_json::json;
 
 use super::alarms::size_now;
-use super::{APPENDS_MAX, at_its_end, reached};
+use super::{at_its_end, each_cut, reached};
 use crate::journeys::alarms::{output, put, template};
-use crate::journeys::outlets::{Received, messages, told};
+use crate::journeys::outlets::{messages, told};
 use crate::journeys::webhooks::{all, all_heard};
 use crate::support::bell::Bell;
 use crate::support::cut_log::CutLog;
-use crate::support::heard::{firsts, notified, position_of};
+use crate::support::heard::{Received, firsts, notified, position_of};
+use crate::support::wait::until;
 use crate::support::world::{Ground, World};
-
-const PAUSE: Duration = Duration::from_millis(2);
-const WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// Whoever is told, beside the queue of the sandbox.
 struct Ears {
@@ -46,12 +43,7 @@ async fn live(world: &World, log: &CutLog, ears: &Ears, clock: &SimulatedClock) 
     put(world, &[("AlarmName", "web-hot")], 95.0).await.ok()?;
     clock.advance(TimeDelta::seconds(60));
     world.engine.alarms().look(&who.caller.project_id).await.ok()?;
-    while output(world, web.stack, "size").await != 2 {
-        if log.is_cut() {
-            return None;
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+    log.until(world, "it grows", async || output(world, web.stack, "size").await == 2).await?;
     let deleted = world.delete(web.stack).await.ok()?;
     reached(world, log, &deleted, "DELETE_COMPLETE").await
 }
@@ -66,11 +58,8 @@ async fn heal(ground: &Ground, ears: &Ears, place: &str) {
         let end = at_its_end(&world, stack.id).await;
         assert!(end.ends_with("_COMPLETE"), "{place}: {end}");
         let gone_off = ground.count("AlarmStateSet").await;
-        let started = Instant::now();
-        while ground.count("AlarmActionsTold").await < gone_off {
-            assert!(started.elapsed() < WAIT_MAX, "{place}: the action is lost");
-            tokio::time::sleep(PAUSE).await;
-        }
+        let is_told = async || ground.count("AlarmActionsTold").await >= gone_off;
+        until(&[ground], format!("{place}: the action is told"), is_told).await;
         ground.signals_over().await;
         if end != "DELETE_COMPLETE" {
             assert_eq!(size_now(&world, stack.id).await, 1 + gone_off as u64, "{place}");
@@ -82,40 +71,32 @@ async fn heal(ground: &Ground, ears: &Ears, place: &str) {
     if let Some(webhook) = world.views.webhooks(None).await.unwrap().first() {
         all_heard(ground, &ears.bell, webhook.position).await;
     }
-    let started = Instant::now();
-    loop {
+    let all = async || {
         let events =
             ground.log.read_all(Position(0), &Filter::default(), usize::MAX).await.unwrap();
         let due = notified(&events);
-        let ids: Vec<_> = ears.notified.lock().unwrap().iter().map(|it| it.id).collect();
+        let ids: Vec<_> = ears.notified.borrow().iter().map(|it| it.id).collect();
         let heard = firsts(ids.into_iter().map(position_of));
-        if heard == due {
-            break;
-        }
-        assert!(started.elapsed() < WAIT_MAX, "{place}: {heard:?}, and not {due:?}");
-        tokio::time::sleep(PAUSE).await;
-    }
+        if heard == due { Ok(()) } else { Err(format!("{heard:?}, and not {due:?}")) }
+    };
+    until(&[ground, &*ears.notified], format!("{place}: all is notified"), all).await;
     outlets.stop().await;
 }
 
 /// Waits until the queue has what the stack's event list has.
 async fn queue_has_all(ground: &Ground, world: &World, stack: StackId, place: &str) {
-    let started = Instant::now();
-    loop {
+    let all = async || {
         let mut messages = messages(ground);
         messages.retain(|body| body["payload"]["stack_id"] == json!(stack));
         let (heard, due) = (told(&messages), world.events(stack).await);
-        if heard == due {
-            return;
-        }
-        assert!(started.elapsed() < WAIT_MAX, "{place}: {heard:#?}\nand not\n{due:#?}");
-        tokio::time::sleep(PAUSE).await;
-    }
+        if heard == due { Ok(()) } else { Err(format!("{heard:#?}\nand not\n{due:#?}")) }
+    };
+    until(&[ground, world], format!("{place}: all is in its queue"), all).await;
 }
 
 #[actix::test]
 async fn all_of_a_life_is_told_in_order_whenever_the_process_is_killed() {
-    for (healed, appends) in (1..APPENDS_MAX).enumerate() {
+    each_cut(1, 40, async |appends| {
         let clock = Arc::new(SimulatedClock::new(7));
         let ground = Ground::timed(clock.clone()).await;
         let ears = Ears { bell: Bell::new(&[]).await, notified: Received::default() };
@@ -128,11 +109,7 @@ async fn all_of_a_life_is_told_in_order_whenever_the_process_is_killed() {
         outlets.stop().await;
         drop(world);
         heal(&ground, &ears, &format!("cut after {appends}")).await;
-        if whole {
-            println!("{healed} cuts healed");
-            assert!(healed > 40, "the journey is shorter than it was: {healed}");
-            return;
-        }
-    }
-    panic!("the journey makes more than {APPENDS_MAX} appends");
+        whole
+    })
+    .await;
 }

@@ -18,17 +18,11 @@ async fn clear(
     hook: &str,
 ) -> Option<()> {
     let details = json!({ "unset_hook": hook });
-    loop {
-        let who = world.requester();
-        let name = "net".into();
-        if world.engine.signal_resource(&who, stack.stack, &name, &details).await.is_ok() {
-            return Some(());
-        }
-        if log.is_cut() {
-            return None;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_taken = async || {
+        let (who, name) = (world.requester(), "net".into());
+        world.engine.signal_resource(&who, stack.stack, &name, &details).await.is_ok()
+    };
+    log.until(world, "the signal is taken", is_taken).await
 }
 
 impl Life for Waiting {

@@ -8,6 +8,7 @@ use hearth::events::log::{
 
 use crate::log_contract::cases::{append, number, stream};
 use crate::support::eventstore::StandIn;
+use crate::support::wait::{WAIT_MAX, polled};
 
 async fn open_as(server: &StandIn, holder: &'static str) -> Result<Arc<EventstoreLog>, OpenError> {
     let address = EventstoreAddress::parse(&server.url()).unwrap();
@@ -55,13 +56,14 @@ async fn a_process_that_was_taken_over_writes_nothing_more() {
     let mut head = append(&*first, &stream("a"), Head::default(), number(0)).await.head;
     first.key("stack-a", &|| vec![1]).unwrap();
     server.say("hearth.writer", "hearth-writer", "second");
-    let refused = loop {
-        match first.append(&stream("a"), head, vec![number(1)]).await {
-            Ok(appended) => head = appended.head,
-            Err(error) => break error,
+    let refused = async || match first.append(&stream("a"), head, vec![number(1)]).await {
+        Ok(appended) => {
+            head = appended.head;
+            None
         }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        Err(error) => Some(error),
     };
+    let refused = polled(WAIT_MAX, "it writes no more", refused).await;
     assert!(matches!(&refused, LogError::Unavailable(why) if why.contains("taken the log over")));
     assert!(first.is_taken_over() && !first.is_writable());
     let reseal = Reseal { scope: "stack-a".to_owned(), from: vec![1], to: vec![2] };

@@ -3,15 +3,17 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{FutureExt, StreamExt};
 use hearth::events::log::{EventLog, EventstoreLog, Filter, Head, LogError, OwnedLog};
 use hearth::events::{NewEvent, Position, StreamId, StreamRevision};
+use tokio::sync::watch;
 
 use crate::log_contract::backends::open;
 use crate::support::eventstore::StandIn;
+use crate::support::wait::polled;
 
 /// How many streams are written at once.
 const WRITERS: u64 = 4;
@@ -19,6 +21,8 @@ const WRITERS: u64 = 4;
 const FOLLOWERS: u64 = 150;
 /// How long a test waits for what must come.
 const SOON: Duration = Duration::from_secs(60);
+/// How long a server is ill, so that what is under way meets that.
+const FOR_A_WHILE: Duration = Duration::from_millis(100);
 
 fn stream(name: u64) -> StreamId {
     StreamId(format!("stack-{name}").into())
@@ -93,15 +97,9 @@ async fn all_is_there_once(log: &EventstoreLog, written: &[u64]) {
 
 /// Returns once so many events more are acknowledged.
 async fn events_more(log: &EventstoreLog, count: usize) {
-    let mut last = log.durable_position();
+    let mut events = log.subscribe(log.durable_position(), Filter::default());
     for _ in 0..count {
-        soon("an append", async {
-            while log.durable_position() == last {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        })
-        .await;
-        last = log.durable_position();
+        soon("an append", events.next()).await.unwrap().unwrap();
     }
 }
 
@@ -193,7 +191,7 @@ async fn without_a_quorum_appends_wait_and_are_written_once() {
     let written = write_while(&log, async {
         events_more(&log, 5).await;
         server.quorum(false);
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(FOR_A_WHILE).await;
         server.lead(None);
         server.quorum(true);
         server.lead(Some(0));
@@ -224,10 +222,7 @@ async fn what_is_new_is_taken_for_a_while_without_a_leader_and_then_no_more() {
         async move { log.append(&stream(0), Head::default(), vec![event("1")]).await }
     });
     let begun = Instant::now();
-    while log.is_writable() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it is never refused");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    polled(SOON, "what is new is refused", async || !log.is_writable()).await;
     assert!(begun.elapsed() > Duration::from_secs(9), "{:?}", begun.elapsed());
     server.lead(Some(0));
     soon("the append that waited", waiting).await.unwrap().unwrap();
@@ -301,7 +296,7 @@ async fn more_followers_than_a_connection_has_calls_hear_all_and_go_on_where_the
     let log = on(&server);
     // What is there when they begin, what comes then, and what comes after the leader died.
     let head = append_each(&log, Head::default(), ROUND).await;
-    let heard = Arc::new(AtomicU64::new(0));
+    let heard = Arc::new(watch::Sender::new(0));
     let followers: Vec<_> = (0..FOLLOWERS)
         .map(|_| {
             let mut events = log.subscribe(Position(0), Filter::default());
@@ -310,16 +305,14 @@ async fn more_followers_than_a_connection_has_calls_hear_all_and_go_on_where_the
                 for revision in 0..3 * ROUND {
                     let event = events.next().await.unwrap().unwrap();
                     assert_eq!(event.revision, StreamRevision(revision));
-                    heard.fetch_add(1, Ordering::Relaxed);
+                    heard.send_modify(|heard| *heard += 1);
                 }
                 assert!(events.next().now_or_never().is_none(), "nothing comes twice");
             })
         })
         .collect();
     let all_have_heard = async |events: u64| {
-        while heard.load(Ordering::Relaxed) < FOLLOWERS * events {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        heard.subscribe().wait_for(|heard| *heard >= FOLLOWERS * events).await.unwrap();
     };
     soon("what was there", all_have_heard(ROUND)).await;
     let head = append_each(&log, head, ROUND).await;
@@ -423,7 +416,7 @@ async fn a_body_that_could_not_be_kept_is_kept_before_anything_refers_to_it() {
     let id = log.put_blob(b"a body").await.unwrap();
     for _ in 0..2 {
         // It need not be under way any more.
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(FOR_A_WHILE).await;
         let due = vec![event("it refers to it")];
         let refused = log.append(&stream(0), Head::default(), due).await;
         assert!(matches!(refused, Err(LogError::Unavailable(_))), "{refused:?}");

@@ -66,17 +66,11 @@ async fn reached(
     stack: hearth::model::StackId,
     end: &str,
 ) -> Option<()> {
-    loop {
+    let is_reached = async || {
         let stack = world.views.stack(stack).await.unwrap();
-        let state = stack.map(|stack| format!("{}_{}", stack.action, stack.status));
-        if state.as_deref() == Some(end) {
-            return Some(());
-        }
-        if log.is_cut() {
-            return None;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+        stack.is_some_and(|stack| format!("{}_{}", stack.action, stack.status) == end)
+    };
+    log.until(world, end, is_reached).await
 }
 
 /// Closes a log, away from the runtime that its end would hold up.

@@ -2,7 +2,6 @@
 //! though Keystone's word on the signature is lost.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hearth::events::Position;
 use hearth::events::log::{Filter, MemoryLog};
@@ -11,9 +10,7 @@ use serde_json::{Value, json};
 
 use super::{rule, ways};
 use crate::api::app::{App, SetUp};
-
-/// How often somebody tries who is not heard.
-const TRIES_MAX: usize = 20;
+use crate::support::wait::{WAIT_MAX, polled, until};
 
 fn template() -> Value {
     json!({
@@ -38,20 +35,22 @@ fn template() -> Value {
 
 /// Signals until that is heard, as `curl --retry` does.
 async fn signal(app: &App, address: &str, body: &Value, place: &str) {
-    for _ in 0..TRIES_MAX {
+    let is_heard = async || {
         let heard = app.send("POST", address, &[], Some(body.to_string())).await;
-        if heard.status == 200 {
-            return;
-        }
-        assert!(heard.status >= 500, "{place}: {} {}", heard.status, heard.text);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{place}: nobody hears");
+        assert!(
+            heard.status == 200 || heard.status >= 500,
+            "{place}: {} {}",
+            heard.status,
+            heard.text
+        );
+        heard.status == 200
+    };
+    polled(WAIT_MAX, format!("{place}: somebody hears"), is_heard).await;
 }
 
 /// Where the server of the only deployment answers.
 async fn answer_at(app: &App) -> String {
-    loop {
+    until(&[app], "the deployment waits for its server", async || {
         let listed = app.get("/software_deployments").await.json();
         if let Some(config) = listed["software_deployments"][0]["config_id"].as_str() {
             let config = app.get(&format!("/software_configs/{config}")).await.json();
@@ -59,11 +58,12 @@ async fn answer_at(app: &App) -> String {
                 config["software_config"]["inputs"].as_array().cloned().unwrap_or_default();
             let found = inputs.iter().find(|input| input["name"] == "deploy_signal_id");
             if let Some(address) = found.and_then(|input| input["value"].as_str()) {
-                return address.to_owned();
+                return Some(address.to_owned());
             }
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        None
+    })
+    .await
 }
 
 fn output(stack: &Value, key: &str) -> Value {
@@ -103,12 +103,10 @@ async fn a_signal_at_a_signed_address_counts_once_whatever_is_lost() {
             let before = taken(&app).await;
             let up = output(&stack, "up").as_str().unwrap().to_owned();
             signal(&app, &up, &json!({ "current": "alarm" }), &place).await;
-            while output(&app.settled("web").await, "size") == 1 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            while taken(&app).await > count(&app, "SignalHandled").await {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+            let grows = async || output(&app.settled("web").await, "size") != 1;
+            until(&[&app], format!("{place}: it grows"), grows).await;
+            let are_handled = async || taken(&app).await <= count(&app, "SignalHandled").await;
+            until(&[&app], format!("{place}: every signal is handled"), are_handled).await;
             assert_eq!(output(&app.settled("web").await, "size"), 2, "{place}");
             // The policy's, and the group's that comes of it.
             assert_eq!(taken(&app).await - before, 2, "{place}");

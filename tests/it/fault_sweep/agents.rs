@@ -1,11 +1,15 @@
 //! Agents that find what they are to know in a queue: it comes there whatever is lost.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{assert_nothing_left, each_call_fails};
+use crate::support::wait::until_within;
 use crate::support::world::{Ground, hot};
+
+/// How long an agent waits for what it is to be told, at most.
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// A server whose agent reads a queue, and a deployment that nobody answers.
 fn template(script: &str) -> Value {
@@ -21,18 +25,17 @@ fn template(script: &str) -> Value {
 
 /// Waits until the newest message is of a script.
 async fn told(ground: &Ground, script: &str, place: &str) {
-    let started = Instant::now();
-    loop {
+    let newest = async || {
         let state = ground.sandbox.state();
         let newest = state["messages"]["rows"].as_array().and_then(|rows| rows.last()).cloned();
         let body = newest.unwrap_or_default()["body"].take();
         if body["deployments"][0]["config"] == script {
             assert!(body["os-collect-config"]["zaqar"].is_object(), "{place}: {body}");
-            return;
+            return Ok(());
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "{place}: {body}, and not {script}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        Err(body.to_string())
+    };
+    until_within(WITHIN, &[&ground.sandbox], format!("{place}: {script} is told"), newest).await;
 }
 
 #[actix::test]

@@ -1,12 +1,11 @@
 //! Alarms whose actions let groups grow: once, whatever is lost.
 
-use std::time::{Duration, Instant};
-
 use hearth::events::alarm::AlarmState;
 use serde_json::{Value, json};
 
 use super::{assert_nothing_left, each_call_fails};
 use crate::journeys::alarms::{alarm, output, say, template};
+use crate::support::wait::until;
 use crate::support::world::Ground;
 
 /// A group of networks, which the alarm `hot` lets grow at the address of its policy.
@@ -29,12 +28,11 @@ async fn grows(ground: &Ground, place: &str) {
     let told = alarm(&world).await.unwrap().made.rule.actions[&AlarmState::Alarm].clone();
     assert!(told[0].ends_with("/resources/up"), "{place}: {told:?}");
     say(&world, AlarmState::Alarm).await.unwrap();
-    let started = Instant::now();
-    while output(&world, web.stack, "size").await != 2 {
-        let late = started.elapsed() > Duration::from_secs(20);
-        assert!(!late, "{place}: it does not grow: {:#?}", world.events(web.stack).await);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let grows = async || match output(&world, web.stack, "size").await == 2 {
+        true => Ok(()),
+        false => Err(format!("{:#?}", world.events(web.stack).await)),
+    };
+    until(&[&world], format!("{place}: it grows"), grows).await;
     ground.signals_over().await;
     assert_eq!(count(), 2, "{place}");
     let deleted = world.delete(web.stack).await.unwrap();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{assert_nothing_left, each_call_fails};
 use crate::support::guest::Told;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot};
 
 const SERVER: &str = "s1";
@@ -20,12 +21,10 @@ fn template(transport: &str, script: &str) -> Value {
 
 /// What the server is told, once that is a script.
 async fn told(world: &World, script: &str) -> Told {
-    loop {
-        if let Some(told) = Told::on(world, SERVER).await.filter(|told| told.script == script) {
-            return told;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    until(&[world], format!("{script} is told"), async || {
+        Told::on(world, SERVER).await.filter(|told| told.script == script)
+    })
+    .await
 }
 
 /// Deployed, deployed anew and deleted; each time the server answers once.

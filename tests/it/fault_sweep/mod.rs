@@ -114,12 +114,14 @@ async fn sweep(fault: Fault) {
         calls_made(&ground, "/network/")
     };
     assert!(calls > 12, "the journey makes only {calls} calls");
-    for skip in 0..calls {
+    let fault = &fault;
+    let each = futures::stream::iter(0..calls).for_each_concurrent(SIDE_BY_SIDE, async |skip| {
         let ground = Ground::new().await;
         ground.sandbox.set_faults(vec![rule(skip as u64, fault.clone())]).unwrap();
         let world = ground.start().await;
         journey(&ground, &world, &format!("call {skip} meets {fault:?}")).await;
-    }
+    });
+    each.await;
 }
 
 fn rule(skip: u64, fault: Fault) -> FaultRule {

@@ -4,6 +4,7 @@ use hearth::actors::Accepted;
 use hearth::model::Action;
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// `b` requires `a`.
@@ -180,9 +181,8 @@ async fn an_action_in_the_middle_of_another_waits_for_its_end() {
     world.at_work(&web, "a").await;
     act(&world, &web, Action::Suspend).await;
     act(&world, &web, Action::Resume).await;
-    while world.at_rest(web.stack).await != "RESUME_COMPLETE" {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let is_resumed = async || world.at_rest(web.stack).await == "RESUME_COMPLETE";
+    until(&[&world], "it is resumed", is_resumed).await;
     let expected = [
         "web CREATE_IN_PROGRESS",
         "a CREATE_IN_PROGRESS",

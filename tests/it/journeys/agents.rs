@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 use crate::support::cut_log::CutLog;
 use crate::support::keystone::users_of;
 use crate::support::queue::Queue;
+use crate::support::wait::{WAIT_MAX, Written, polled, until, until_within};
 use crate::support::world::{Ground, World, hot};
 
-const PAUSE: Duration = Duration::from_millis(5);
+/// How long an agent waits for what it is to be told, at most.
+const WITHIN: Duration = Duration::from_secs(60);
 
 fn template(kind: &str, transport: &str) -> Value {
     let mut properties = json!({ "software_config_transport": transport });
@@ -44,17 +46,13 @@ fn refuses_objects() -> FaultRule {
 
 /// Where the agent of the server is told to ask, once it is told of a way.
 async fn told(world: &World, stack: &Accepted, way: &str) -> Value {
-    loop {
+    let told = async || {
         let who = world.requester();
         let known = world.engine.resource_metadata(&who, stack.stack, &"server".into()).await;
         let agent = known.ok().and_then(|metadata| metadata.get("os-collect-config").cloned());
-        if let Some(agent) =
-            agent.filter(|agent| agent["collectors"][0] == way || agent["collectors"][1] == way)
-        {
-            return agent;
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+        agent.filter(|agent| agent["collectors"][0] == way || agent["collectors"][1] == way)
+    };
+    until(&[world], format!("it is told of {way}"), told).await
 }
 
 /// What anybody reads at an address; the status where that is nothing.
@@ -73,12 +71,11 @@ async fn an_agent_is_told_of_deployments_in_an_object_and_then_in_a_queue() {
         let web = world.create("web", template(kind, "POLL_TEMP_URL")).await.unwrap();
         let agent = told(&world, &web, "request").await;
         let address = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
-        let found = loop {
-            match read(&address).await {
-                Ok(found) if found["deployments"][0].is_object() => break found,
-                _ => tokio::time::sleep(PAUSE).await,
-            }
+        let placed = async || {
+            let found = read(&address).await.ok();
+            found.filter(|found| found["deployments"][0].is_object())
         };
+        let found = until(&[&Written(&ground.sandbox)], "it is told of a deployment", placed).await;
         assert_eq!(found["os-collect-config"], agent, "{kind}");
         let deployment = &found["deployments"][0];
         assert_eq!(
@@ -98,12 +95,8 @@ async fn an_agent_is_told_of_deployments_in_an_object_and_then_in_a_queue() {
         assert_eq!(agent["request"], json!({ "metadata_url": null }), "{kind}");
         assert_eq!(read(&address).await, Err(404), "{kind}");
         let queue = Queue::of(&agent["zaqar"]).await;
-        let found = loop {
-            match queue.pop().await {
-                Some(found) => break found,
-                None => tokio::time::sleep(PAUSE).await,
-            }
-        };
+        let popped = async || queue.pop().await;
+        let found = until(&[&Written(&ground.sandbox)], "it is told in its queue", popped).await;
         assert_eq!(found["os-collect-config"], agent, "{kind}");
         assert_eq!(found["deployments"][0]["config"], "echo hello", "{kind}");
 
@@ -128,11 +121,12 @@ fn served(kind: &str, transport: &str, script: &str) -> Value {
     }))
 }
 
-/// What an object has, once that is a configuration.
-async fn placed(address: &str, script: &str) {
-    while !matches!(read(address).await, Ok(it) if it["deployments"][0]["config"] == script) {
-        tokio::time::sleep(PAUSE).await;
-    }
+/// Waits until an object has a configuration.
+async fn placed(ground: &Ground, address: &str, script: &str) {
+    let is_placed =
+        async || matches!(read(address).await, Ok(it) if it["deployments"][0]["config"] == script);
+    until_within(WITHIN, &[&Written(&ground.sandbox)], format!("{script} is placed"), is_placed)
+        .await;
 }
 
 #[actix::test]
@@ -144,26 +138,21 @@ async fn a_store_that_is_away_holds_up_no_other_server_and_is_told_all_later() {
     assert_eq!(world.settled(&away).await, "CREATE_COMPLETE");
     let agent = told(&world, &away, "request").await;
     let object = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
-    placed(&object, "one").await;
+    placed(&ground, &object, "one").await;
 
     ground.sandbox.set_faults(vec![refuses_objects()]).unwrap();
     let changed = world.update(away.stack, served(KIND, "POLL_TEMP_URL", "two")).await.unwrap();
     assert_eq!(world.settled(&changed).await, "UPDATE_COMPLETE");
     ground.sandbox.forget_requests();
-    let is_tried = || ground.sandbox.requests().iter().any(|seen| seen.status == 503);
-    while !is_tried() {
-        tokio::time::sleep(PAUSE).await;
-    }
+    let is_tried = async || ground.sandbox.requests().iter().any(|seen| seen.status == 503);
+    until(&[&ground], "it is tried", is_tried).await;
     for (name, script) in [("near", "three"), ("next", "four")] {
         let near = world.create(name, served(KIND, "ZAQAR_MESSAGE", script)).await.unwrap();
         let agent = told(&world, &near, "zaqar").await;
         let queue = Queue::of(&agent["zaqar"]).await;
-        loop {
-            match queue.pop().await {
-                Some(found) if found["deployments"][0]["config"] == script => break,
-                _ => tokio::time::sleep(PAUSE).await,
-            }
-        }
+        let is_popped =
+            async || queue.pop().await.is_some_and(|it| it["deployments"][0]["config"] == script);
+        until(&[&Written(&ground.sandbox)], format!("{script} is in its queue"), is_popped).await;
         assert_eq!(world.settled(&near).await, "CREATE_COMPLETE");
     }
     assert_eq!(read(&object).await.unwrap()["deployments"][0]["config"], "one");
@@ -173,7 +162,7 @@ async fn a_store_that_is_away_holds_up_no_other_server_and_is_told_all_later() {
     drop(world);
     ground.sandbox.set_faults(Vec::new()).unwrap();
     let (_world, outlets) = ground.start_telling(ground.log.clone(), None).await;
-    placed(&object, "two").await;
+    placed(&ground, &object, "two").await;
     outlets.stop().await;
 }
 
@@ -187,19 +176,16 @@ async fn an_agent_is_told_later_of_what_the_log_does_not_show_at_present() {
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let agent = told(&world, &web, "request").await;
     let object = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
-    placed(&object, "one").await;
+    placed(&ground, &object, "one").await;
     ground.sandbox.set_faults(vec![refuses_objects()]).unwrap();
     let changed = world.update(web.stack, served(KIND, "POLL_TEMP_URL", "two")).await.unwrap();
     assert_eq!(world.settled(&changed).await, "UPDATE_COMPLETE");
     log.hide(Some("config"));
     let before = log.read_of("config");
-    while log.read_of("config") == before {
-        tokio::time::sleep(PAUSE).await;
-    }
+    polled(WAIT_MAX, "it is looked for", async || log.read_of("config") != before).await;
     log.hide(None);
     ground.sandbox.set_faults(Vec::new()).unwrap();
-    let told = tokio::time::timeout(Duration::from_secs(60), placed(&object, "two")).await;
-    told.expect("the agent is never told");
+    placed(&ground, &object, "two").await;
     outlets.stop().await;
 }
 
@@ -212,9 +198,8 @@ async fn a_word_under_way_to_a_queue_comes_before_that_is_deleted() {
     let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
     let web = world.create("web", served(KIND, "ZAQAR_MESSAGE", "one")).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
-    while ground.counts()["messages"] == empty["messages"] {
-        tokio::time::sleep(PAUSE).await;
-    }
+    let is_told = async || ground.counts()["messages"] != empty["messages"];
+    until(&[&ground], "it is told", is_told).await;
     let late = |method: &str, path: &str, latency_ms| FaultRule {
         method: Some(method.to_owned()),
         path: Some(path.to_owned()),

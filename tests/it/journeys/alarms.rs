@@ -1,7 +1,6 @@
 //! Alarms that watch metric data and change the size of a group.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use hearth::clock::{Clock, SimulatedClock};
@@ -13,6 +12,7 @@ use hearth::projections::{AlarmRow, HistoryQuery, MetricQuery};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use crate::support::wait::{WAIT_MAX, polled, until};
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// A group `g` that the alarm `hot` lets grow by the policy `up`.
@@ -91,24 +91,20 @@ pub(crate) async fn alarm(world: &World) -> Option<AlarmRow> {
 
 /// Waits until the alarm is in a state.
 async fn comes_to(world: &World, state: AlarmState) {
-    let started = Instant::now();
-    while alarm(world).await.unwrap().state != state {
-        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", alarm(world).await);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let comes_to = async || match alarm(world).await.unwrap() {
+        alarm if alarm.state == state => Ok(()),
+        alarm => Err(format!("{alarm:?}")),
+    };
+    until(&[world], format!("it is in {state:?}"), comes_to).await;
 }
 
 /// Waits until the group has a size.
 async fn grows_to(world: &World, stack: StackId, size: u64) {
-    let started = Instant::now();
-    while output(world, stack, "size").await != size {
-        assert!(
-            started.elapsed() < Duration::from_secs(20),
-            "{}",
-            output(world, stack, "size").await
-        );
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let comes_to = async || match output(world, stack, "size").await {
+        now if now == size => Ok(()),
+        now => Err(now.to_string()),
+    };
+    until(&[world], format!("it has {size} members"), comes_to).await;
 }
 
 #[actix::test]
@@ -404,9 +400,8 @@ async fn an_alarm_that_goes_off_has_a_resource_made_anew() {
     assert_eq!(output(&world, web.stack, "id").await, id, "all is well");
     say(&world, AlarmState::Alarm).await.unwrap();
     // The alarm tells the restarter after it has answered.
-    while ground.count("ReplacementStarted").await == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_begun = async || ground.count("ReplacementStarted").await > 0;
+    until(&[&ground], "it is made anew", is_begun).await;
     ground.signals_over().await;
     ground.views_catch_up(&world).await;
     assert_eq!(world.at_rest(web.stack).await, "UPDATE_COMPLETE");
@@ -516,11 +511,8 @@ async fn an_alarm_whose_deletion_is_lost_is_there_again() {
         let state = (AlarmState::Alarm, "a drill".to_owned());
         alarms.set_state(&who, &project, "kept", state).await
     };
-    let began = Instant::now();
-    while let Err(refused) = set().await {
-        assert!(began.elapsed().as_secs() < 30, "{refused}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let is_back = async || set().await.map_err(|refused| refused.to_string());
+    polled(WAIT_MAX, "it is there again", is_back).await;
     let deleted = alarms.delete(&who, &project, &["kept".to_owned()]).await.unwrap();
     assert!(deleted > Position(0), "nothing was deleted");
     log.durable(deleted).await.unwrap();

@@ -1,7 +1,6 @@
 //! Notifications on a message bus.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use hearth::model::bus::{BusSettings, MessageFormat};
 use hearth::outlets::Carrier;
@@ -11,6 +10,7 @@ use super::outlets::create;
 use crate::support::broker::{Broker, Taken, Whim};
 use crate::support::cut_log::CutLog;
 use crate::support::printed::Printed;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// The driver `messagingv2`.
@@ -28,15 +28,12 @@ fn template(fail: bool) -> Value {
 
 /// Waits for a number of different messages; what the broker has by then.
 async fn taken(broker: &Broker, count: usize) -> Vec<Taken> {
-    let started = Instant::now();
-    loop {
+    let now = async || {
         let taken = broker.taken();
-        if types(&taken).len() >= count {
-            return taken;
-        }
-        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", types(&taken));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        let is_all = types(&taken).len() >= count;
+        if is_all { Ok(taken) } else { Err(format!("{:?}", types(&taken))) }
+    };
+    until(&[broker], format!("{count} messages"), now).await
 }
 
 /// What each message is of; oslo.messaging passes over one with an id that was there.
@@ -189,11 +186,8 @@ async fn nothing_is_left_out_after_a_crash() {
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
         let (world, outlets) = ground.start_carrying(log.clone(), carrier(&broker)).await;
         let web = create(&world, "web", template(false), &json!([])).await;
-        let started = Instant::now();
-        while !log.is_cut() && broker.taken().len() < before + 2 {
-            assert!(started.elapsed() < Duration::from_secs(20));
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let is_over = async || log.is_cut() || broker.taken().len() >= before + 2;
+        until(&[&*log, &broker], "all is told, or the log breaks off", is_over).await;
         cut += usize::from(log.is_cut());
         log.cut();
         world.engine.shutdown();
@@ -202,11 +196,11 @@ async fn nothing_is_left_out_after_a_crash() {
         let (world, outlets) = ground.start_carrying(ground.log.clone(), carrier(&broker)).await;
         ground.views_catch_up(&world).await;
         assert_eq!(world.at_rest(web.stack).await, "CREATE_COMPLETE");
-        while types(&broker.taken()[before..]) != LIFE[..2] {
-            let late = started.elapsed() > Duration::from_secs(20);
-            assert!(!late, "{appends}: {:?}", types(&broker.taken()[before..]));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let all = async || match types(&broker.taken()[before..]) {
+            told if told == LIFE[..2] => Ok(()),
+            told => Err(format!("{told:?}")),
+        };
+        until(&[&broker], format!("all is told after {appends}"), all).await;
         outlets.stop().await;
     }
     assert!(cut >= 3, "of the logs, {cut} were cut");

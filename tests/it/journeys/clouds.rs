@@ -7,6 +7,7 @@ use hearth::sandbox::{Fault, FaultRule, Sandbox, SandboxConfig};
 use hearth::template::StackSource;
 use serde_json::json;
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, hot, log_in};
 
 #[actix::test]
@@ -56,9 +57,8 @@ async fn what_was_begun_in_a_cloud_that_is_no_longer_listed_is_shown_to_no_other
     let world = ground.start_beside(&listed).await;
     let deleted = world.engine.delete_stack(&again(), web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
-    while !west.requests().iter().any(|seen| seen.status == 503) {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_refused = async || west.requests().iter().any(|seen| seen.status == 503);
+    until(&[&west], "it is refused", is_refused).await;
     world.engine.shutdown();
     drop(world);
     west.set_faults(Vec::new()).unwrap();
@@ -71,8 +71,7 @@ async fn what_was_begun_in_a_cloud_that_is_no_longer_listed_is_shown_to_no_other
     assert!(ground.sandbox.requests().iter().all(|seen| seen.status < 400));
     let world = ground.start_beside(&listed).await;
     assert!(world.engine.session_of(project, &trustor).await.is_err());
-    while ground.count("TrustReturned").await == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_returned = async || ground.count("TrustReturned").await > 0;
+    until(&[&ground], "the trust is given back", is_returned).await;
     assert_eq!(trusts(), 0);
 }

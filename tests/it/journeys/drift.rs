@@ -18,6 +18,7 @@ use hearth::template::StackSource;
 use serde_json::{Value, json};
 
 use super::reality::{Other, network};
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot};
 
 #[actix::test]
@@ -277,9 +278,7 @@ async fn a_stack_is_looked_at_when_its_schedule_says_so() {
         tracer: Default::default(),
         drift_every: DriftEvery::Never,
     });
-    while looks(&ground).await.is_empty() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(&[&ground], "a look", async || !looks(&ground).await.is_empty()).await;
     outlets.stop().await;
     let found = looks(&ground).await.remove(0);
     assert_eq!((found.same, found.resources.len(), found.more), (2, 1, 0));

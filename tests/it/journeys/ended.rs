@@ -1,10 +1,11 @@
 //! What is left of an engine that has ended.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
+use crate::support::wait::polled;
 use crate::support::world::{Ground, hot, test_resource};
 
 const GONE_WITHIN: Duration = Duration::from_secs(30);
@@ -24,10 +25,10 @@ async fn an_engine_that_has_ended_keeps_nothing_of_what_it_worked_with() {
             world.engine.shutdown();
         }
         drop(world);
-        let began = Instant::now();
-        while vault.strong_count() > 0 {
-            assert!(began.elapsed() < GONE_WITHIN, "{name}: {} hold it", vault.strong_count());
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_freed = async || match vault.strong_count() {
+            0 => Ok(()),
+            held => Err(format!("{held} hold it")),
+        };
+        polled(GONE_WITHIN, format!("free ({name})"), is_freed).await;
     }
 }

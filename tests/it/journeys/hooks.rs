@@ -49,9 +49,8 @@ async fn clear(world: &World, stack: &Accepted, hook: &str) -> Result<(), Refusa
 
 /// Waits until the event list has such a line.
 async fn told(world: &World, stack: &Accepted, line: &str) {
-    while !events(world, stack).await.iter().any(|known| known == line) {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_told = async || events(world, stack).await.iter().any(|known| known == line);
+    world.shows(line, is_told).await;
 }
 
 /// The event list with reasons, oldest first.
@@ -112,9 +111,9 @@ async fn an_update_waits_even_where_nothing_changes_and_behind_real_changes_alon
         let known = events(&world, &web).await.len();
         let updated = update(&world, &web, pair(value), hooks.clone()).await;
         let before = "UPDATE paused until Hook pre-update is cleared";
-        while !events(&world, &web).await[known..].iter().any(|line| line.ends_with(before)) {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        let is_told =
+            async || events(&world, &web).await[known..].iter().any(|line| line.ends_with(before));
+        world.shows(before, is_told).await;
         clear(&world, &web, "pre-update").await.unwrap();
         if changes {
             let line = "a UPDATE_COMPLETE UPDATE paused until Hook post-update is cleared";

@@ -1,14 +1,10 @@
 //! What ends after its stack has: its outputs are known, and nothing follows it.
 
-use std::time::{Duration, Instant};
-
 use hearth::actors::Accepted;
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
-
-/// How long a value is waited for.
-const WITHIN: Duration = Duration::from_secs(30);
 
 fn with_output(resources: Value) -> Value {
     let mut template = hot(resources);
@@ -18,17 +14,13 @@ fn with_output(resources: Value) -> Value {
 
 /// Waits until the output has this value: a stack at rest may owe it for a moment.
 async fn until_output_is(ground: &Ground, world: &World, stack: &Accepted, wanted: &str) {
-    let asked = Instant::now();
-    loop {
+    let is_shown = async || {
         ground.views_catch_up(world).await;
         let shown = world.views.stack_shown(stack.stack).await.unwrap().unwrap();
         let value = world.opened(stack.stack, &shown.outputs[0].placed);
-        if value == wanted {
-            return;
-        }
-        assert!(asked.elapsed() < WITHIN, "the output is {value}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        if value == wanted { Ok(()) } else { Err(format!("the output is {value}")) }
+    };
+    until(&[world], format!("it is {wanted}"), is_shown).await;
 }
 
 async fn cancel(world: &World, stack: &Accepted) -> Accepted {
@@ -60,9 +52,9 @@ async fn a_replacement_that_ends_after_its_update_was_cancelled_gives_the_output
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let updated = world.update(web.stack, with_output(json!({ "a": slow("two") }))).await.unwrap();
     world.views.after(updated.position).await.unwrap();
-    while !world.events(web.stack).await.ends_with(&["a CREATE_IN_PROGRESS".to_owned()]) {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    let is_begun =
+        async || world.events(web.stack).await.ends_with(&["a CREATE_IN_PROGRESS".to_owned()]);
+    world.shows("its replacement is begun", is_begun).await;
     let cancelled = cancel(&world, &web).await;
     assert_eq!(world.settled(&cancelled).await, "UPDATE_FAILED");
     until_output_is(&ground, &world, &web, "two").await;

@@ -6,21 +6,19 @@ use hearth::model::{StackId, Status};
 use hearth::sandbox::{Latencies, Quotas, RequestSeen, SandboxConfig};
 use serde_json::{Map, Value, json};
 
+use crate::support::wait::until_within;
 use crate::support::world::{Ground, World, hot};
 
 /// How long a stack may take, on whatever machine.
 const WAIT_MAX: Duration = Duration::from_secs(240);
 
 async fn ended(world: &World, stack: StackId) -> String {
-    let began = Instant::now();
-    loop {
+    let end = async || {
         let row = world.views.stack(stack).await.unwrap();
-        if let Some(row) = row.filter(|row| row.status != Status::InProgress) {
-            return format!("{}_{} {}", row.action, row.status, row.reason);
-        }
-        assert!(began.elapsed() < WAIT_MAX, "it does not end");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        let row = row.filter(|row| row.status != Status::InProgress)?;
+        Some(format!("{}_{} {}", row.action, row.status, row.reason))
+    };
+    until_within(WAIT_MAX, &[world], "it ends", end).await
 }
 
 fn many(count: usize, resource: &Value) -> Map<String, Value> {

@@ -1,7 +1,6 @@
 //! What is told to others: notifications, and events in the queues that environments name.
 
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use hearth::actors::{Accepted, CreateStack, RequestContext};
 use hearth::model::StackSettings;
@@ -12,10 +11,9 @@ use hearth::template::StackSource;
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
+use crate::support::heard::Received;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, log_in, test_resource};
-
-/// What was notified, oldest first.
-pub(crate) type Received = Arc<Mutex<Vec<Notification>>>;
 
 pub(super) async fn create(world: &World, name: &str, template: Value, sinks: &Value) -> Accepted {
     create_as(world, &world.requester(), name, template, sinks).await
@@ -64,18 +62,14 @@ pub(crate) fn told(messages: &[Value]) -> Vec<String> {
 
 /// Waits until all that the event list has of a stack is in the queue.
 async fn all_told(ground: &Ground, world: &World, stack: &Accepted) -> Vec<Value> {
-    let started = Instant::now();
-    loop {
+    let all = async || {
         let events = world.events(stack.stack).await;
         let mut messages = messages(ground);
         messages.retain(|body| body["payload"]["stack_id"] == json!(stack.stack));
-        if told(&messages) == events {
-            return messages;
-        }
-        let late = started.elapsed() > Duration::from_secs(20);
-        assert!(!late, "{:#?}\nare not\n{events:#?}", told(&messages));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        let told = told(&messages);
+        if told == events { Ok(messages) } else { Err(format!("{told:#?}\nare not\n{events:#?}")) }
+    };
+    until(&[ground, world], "all is told", all).await
 }
 
 #[actix::test]
@@ -231,12 +225,8 @@ async fn events_are_told_once_more_after_a_crash_and_none_is_left_out() {
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
         let (world, outlets) = ground.start_telling(log.clone(), None).await;
         let web = create(&world, "web", template.clone(), &sinks).await;
-        let done = async {
-            while !log.is_cut() && world.events(web.stack).await.len() < 6 {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        done.await;
+        let is_done = async || world.events(web.stack).await.len() >= 6;
+        log.until(&world, "it is done", is_done).await;
         let whole = !log.is_cut();
         log.cut();
         world.engine.shutdown();
@@ -258,15 +248,11 @@ async fn events_are_told_once_more_after_a_crash_and_none_is_left_out() {
 
 /// Waits for a number of notifications.
 async fn received(received: &Received, count: usize) -> Vec<Notification> {
-    let started = Instant::now();
-    loop {
-        let now = received.lock().unwrap().clone();
-        if now.len() >= count {
-            return now;
-        }
-        assert!(started.elapsed() < Duration::from_secs(20), "{now:#?}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let now = async || match received.borrow().clone() {
+        now if now.len() >= count => Ok(now),
+        now => Err(format!("{now:#?}")),
+    };
+    until(&[&**received], format!("{count} notifications"), now).await
 }
 
 fn types(received: &[Notification]) -> Vec<&str> {

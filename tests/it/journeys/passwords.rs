@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::trusts::{authenticate, keystone, log_in, trusts};
 use crate::support::cut_log::CutLog;
+use crate::support::wait::{WAIT_MAX, polled};
 use crate::support::world::{Ground, World, hot, test_resource};
 
 const FIRST: &str = "kept-to-myself-1";
@@ -96,13 +97,13 @@ fn keys(log: &dyn EventLog) -> Vec<String> {
     all.filter(|scope| scope.starts_with("login-")).collect()
 }
 
-/// Waits until there are so many.
+/// Waits until there are so many; no event says when one is destroyed.
 async fn keys_are(log: &dyn EventLog, count: usize) {
-    let started = std::time::Instant::now();
-    while keys(log).len() != count {
-        assert!(started.elapsed().as_secs() < 20, "{:?}", keys(log));
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let counted = async || match keys(log) {
+        keys if keys.len() == count => Ok(()),
+        keys => Err(format!("{keys:?}")),
+    };
+    polled(WAIT_MAX, format!("{count} keys"), counted).await;
 }
 
 async fn is_in_no_event(log: &dyn EventLog) {
@@ -172,9 +173,7 @@ async fn every_cut_of_a_life_by_password_heals() {
         let world = ground.start_with(log.clone(), limits()).await;
         let with = eve.asks(&ground, FIRST, Some(("eve", FIRST))).await;
         if let Ok(web) = create(&world, &with, "web").await {
-            while !log.is_cut() && !is_made(&world, &web).await {
-                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-            }
+            log.until(&world, "it is made", async || is_made(&world, &web).await).await;
         }
         let whole = !log.is_cut();
         log.cut();

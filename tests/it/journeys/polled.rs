@@ -5,9 +5,9 @@ use std::time::Duration;
 use hearth::metrics::{Measured, Page};
 use serde_json::json;
 
+use crate::support::wait::{WAIT_MAX, polled};
 use crate::support::world::{Ground, World, hot, test_resource};
 
-const PAUSE: Duration = Duration::from_millis(20);
 /// Stacks that were made one after the other go to rest within this.
 const APART: Duration = Duration::from_secs(1);
 
@@ -31,9 +31,7 @@ async fn a_stack_whose_agents_ask_stays_awake_longer_than_others() {
     }
     let who = world.requester();
     world.engine.resource_metadata(&who, asked.stack, &"a".into()).await.unwrap();
-    while awake(&world) > 1 {
-        tokio::time::sleep(PAUSE).await;
-    }
+    polled(WAIT_MAX, "one alone is awake", async || awake(&world) == 1).await;
     tokio::time::sleep(APART).await;
     assert_eq!(awake(&world), 1);
 }

@@ -7,6 +7,7 @@ use hearth::openstack::{Request, Service};
 use hearth::sandbox::{Fault, FaultRule, Latencies, SandboxConfig};
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// A server at a port of a fixed address; `fails` says that what comes after it fails.
@@ -202,7 +203,7 @@ fn slow() -> SandboxConfig {
     SandboxConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         latencies: Latencies {
-            server_action: std::time::Duration::from_secs(3),
+            server_action: std::time::Duration::from_secs(2),
             ..SandboxConfig::instant().latencies
         },
         ..SandboxConfig::instant()
@@ -230,9 +231,8 @@ async fn a_rollback_first_ends_the_resize_that_the_update_left_under_way() {
     let server = world.physical_id(web.stack, "server").await.unwrap();
     ground.sandbox.forget_requests();
     let updated = world.update(web.stack, of_flavor("m1.small", "y")).await.unwrap();
-    while !asked(&ground).contains(&"action".to_owned()) {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_resized = async || asked(&ground).contains(&"action".to_owned());
+    until(&[&ground], "it is resized", is_resized).await;
     // It is resized, and the update can no longer see it.
     let blind = FaultRule {
         method: Some("GET".to_owned()),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::keystone::users_of;
 use crate::support::queue::Queue;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 async fn signal(
@@ -109,9 +110,7 @@ async fn a_condition_waits_for_the_signals_to_its_handle() {
     // What comes later is told all the same.
     signal(&world, &web, "handle", json!({ "data": "late", "id": "z" })).await.unwrap();
     let late = r#"{"a": "again", "2": null, "z": "late"}"#;
-    while output(&world, &web).await != late {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    world.shows("what comes late", async || output(&world, &web).await == late).await;
     let who = world.requester();
     let live = world.engine.inspect_resource(&who, web.stack, &"wait".into(), &[]).await.unwrap();
     assert_eq!(live["data"], late);
@@ -286,16 +285,14 @@ async fn a_signed_address_is_open_to_anybody_as_it_is() {
 
 /// What a resource tells whoever is to signal it, once it does.
 async fn told_by(world: &World, stack: &Accepted, name: &str, part: &str) -> Value {
-    loop {
+    let told = async || {
         let who = world.requester();
         let shown = world.engine.inspect_resource(&who, stack.stack, &name.into(), &[]).await;
         let signal = shown.ok().and_then(|shown| Some(shown.get("signal")?.as_str()?.to_owned()));
         let known = signal.and_then(|signal| serde_json::from_str::<Value>(&signal).ok());
-        if let Some(known) = known.filter(|known| known[part].is_string()) {
-            return known;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+        known.filter(|known| known[part].is_string())
+    };
+    until(&[world], format!("{name} tells {part}"), told).await
 }
 
 /// Puts a word to an address of Swift's, as curl does.
@@ -339,9 +336,7 @@ async fn signals_are_posted_to_the_queue_of_a_handle_and_kept_longer_than_there(
     let queue = Queue::of(&told).await;
     queue.post(&json!({ "status": "PERHAPS" })).await;
     queue.post(&json!({ "data": "first" })).await;
-    while !heard(&ground).await {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    until(&[&ground], "it is heard", async || heard(&ground).await).await;
     queue.empty().await;
     world.engine.shutdown();
     drop(world);

@@ -6,6 +6,7 @@ use hearth::openstack::{Request, Service};
 use hearth::sandbox::{Fault, FaultRule, Latencies, SandboxConfig};
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 pub(crate) async fn take(world: &World, stack: &Accepted) -> TraversalId {
@@ -24,9 +25,7 @@ pub(crate) async fn restore(world: &World, stack: &Accepted, id: TraversalId) ->
 async fn gone(world: &World, stack: &Accepted, id: TraversalId) {
     let accepted = world.engine.delete_snapshot(&world.requester(), stack.stack, id).await.unwrap();
     world.views.after(accepted.position).await.unwrap();
-    while world.views.snapshot(id).await.unwrap().is_some() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    world.shows("it is gone", async || world.views.snapshot(id).await.unwrap().is_none()).await;
 }
 
 /// A server of an image and a volume, both with a snapshot of their own.
@@ -174,9 +173,8 @@ async fn a_snapshot_that_is_interrupted_leaves_neither_image_nor_backup() {
         let answered = ground.count("CallAnswered").await;
         world.engine.take_snapshot(&world.requester(), web.stack, None).await.unwrap();
         // Until both the image and the backup are known to have been asked for.
-        while ground.count("CallAnswered").await < answered + 2 {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        let are_asked_for = async || ground.count("CallAnswered").await >= answered + 2;
+        until(&[&ground], "both are asked for", are_asked_for).await;
         if updates_first {
             let updated = world.update(web.stack, machines("Retain")).await.unwrap();
             assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");

@@ -7,6 +7,7 @@ use hearth::projections::{ConfigQuery, ConfigRow, DeploymentRow};
 use hearth::resource_types::software::ConfigContent;
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot};
 
 async fn deployments(world: &World) -> Vec<DeploymentRow> {
@@ -28,6 +29,11 @@ async fn on_server(world: &World, server: &str) -> ConfigContent {
             Err(refusal) => assert_eq!(refusal.class, "NotFound"),
         }
     }
+}
+
+/// Waits until there is a deployment.
+async fn deployed(world: &World) {
+    world.shows("a deployment", async || !deployments(world).await.is_empty()).await;
 }
 
 async fn signal(world: &World, stack: &Accepted, details: Value) {
@@ -68,9 +74,7 @@ async fn a_configuration_is_deployed_and_its_outputs_come_back() {
     let world = ground.start().await;
     let web = world.create("web", template("echo 1", json!({}))).await.unwrap();
     world.at_work(&web, "deployment").await;
-    while deployments(&world).await.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    deployed(&world).await;
     let content = on_server(&world, "s1").await;
     assert_eq!(content.config, "echo 1");
     assert_eq!((value_of(&content, "a"), value_of(&content, "b")), (json!("one"), json!("two")));
@@ -87,11 +91,11 @@ async fn a_configuration_is_deployed_and_its_outputs_come_back() {
     );
 
     let updated = world.update(web.stack, template("echo 2", json!({}))).await.unwrap();
-    while on_server(&world, "s1").await.config != "echo 2"
-        || deployments(&world).await[0].state.status.as_deref() != Some("IN_PROGRESS")
-    {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_told = async || {
+        on_server(&world, "s1").await.config == "echo 2"
+            && deployments(&world).await[0].state.status.as_deref() == Some("IN_PROGRESS")
+    };
+    world.shows("the next script", is_told).await;
     assert_eq!(value_of(&on_server(&world, "s1").await, "deploy_action"), "UPDATE");
     signal(&world, &web, json!({ "deploy_status_code": 0 })).await;
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
@@ -107,9 +111,7 @@ async fn an_error_output_fails_the_deployment() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let web = world.create("web", template("echo 1", json!({}))).await.unwrap();
-    while deployments(&world).await.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    deployed(&world).await;
     signal(&world, &web, json!({ "oops": "no disk" })).await;
     assert_eq!(world.settled(&web).await, "CREATE_FAILED");
     assert_eq!(
@@ -180,9 +182,7 @@ async fn what_a_configuration_holds_is_sealed_in_log_and_views() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let web = world.create("web", template("echo hunter2", json!({}))).await.unwrap();
-    while deployments(&world).await.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    deployed(&world).await;
     signal(&world, &web, json!({ "result": "hunter3" })).await;
     world.settled(&web).await;
     let rows = format!("{:?}{:?}", configs(&world).await, deployments(&world).await);
@@ -211,13 +211,10 @@ fn group(script: &str, servers: &Value, transport: &str) -> Value {
 }
 
 async fn members_of(world: &World, stack: &Accepted) -> StackId {
-    loop {
-        let known = world.physical_id(stack.stack, "g").await.and_then(|id| id.parse().ok());
-        if let Some(members) = known {
-            return members;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    until(&[world], "the group has a stack", async || {
+        world.physical_id(stack.stack, "g").await.and_then(|id| id.parse().ok())
+    })
+    .await
 }
 
 /// Says what a member's deployment to a server gave out, as soon as it waits for that.
@@ -225,9 +222,7 @@ async fn answer(world: &World, members: StackId, (name, server): (&str, &str), r
     let waits = |row: &DeploymentRow| {
         row.server_id == server && row.state.status.as_deref() == Some("IN_PROGRESS")
     };
-    while !deployments(world).await.iter().any(waits) {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    world.shows("it waits", async || deployments(world).await.iter().any(waits)).await;
     let (who, details) = (world.requester(), json!({ "result": result, "deploy_status_code": 0 }));
     world.engine.signal_resource(&who, members, &name.into(), &details).await.unwrap();
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
 use crate::support::keystone::users_of;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot};
 
 fn handle(transport: &str) -> Value {
@@ -111,15 +112,17 @@ async fn a_project_that_cannot_be_deleted_fails_the_deletion() {
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
 }
 
+async fn is_deployed(world: &World) -> bool {
+    !world.views.deployments(None, None).await.unwrap().is_empty()
+}
+
 /// Waits until a stack's deployment waits for its signal; `None` where there is no such stack.
 async fn deployed(world: &World) -> Option<StackRow> {
-    loop {
-        let stack = world.stack_named("web").await?;
-        if !world.views.deployments(None, None).await.unwrap().is_empty() {
-            return Some(stack);
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    until(&[world], "it is deployed", async || match world.stack_named("web").await {
+        None => Some(None),
+        Some(stack) => is_deployed(world).await.then_some(Some(stack)),
+    })
+    .await
 }
 
 #[actix::test]
@@ -139,9 +142,7 @@ async fn a_user_may_signal_whenever_the_process_ended_after_he_was_made() {
         if world.create("web", template.clone()).await.is_err() {
             continue;
         }
-        while !log.is_cut() && world.views.deployments(None, None).await.unwrap().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        log.until(&world, "it is deployed", async || is_deployed(&world).await).await;
         log.cut();
         world.engine.shutdown();
         drop(world);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
+use crate::support::wait::until;
 use crate::support::world::{Ground, hot, test_resource};
 
 #[actix::test]
@@ -138,9 +139,7 @@ async fn a_stack_that_rests_is_woken_where_the_log_has_lost_its_end() {
     let other = ground.start_on(elsewhere.clone()).await;
     let template = hot(json!({ "net": { "type": "OS::Neutron::Net" } }));
     let web = other.create("web", template).await.unwrap();
-    while !elsewhere.is_cut() {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until(&[&*elsewhere], "the log breaks off", async || elsewhere.is_cut()).await;
     log.fall_back();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use hearth::events::log::{EventLog, Filter};
 use hearth::events::{Position, StreamId};
@@ -11,6 +10,7 @@ use serde_json::json;
 
 use crate::support::bell::{Answer, Bell, Ring};
 use crate::support::cut_log::CutLog;
+use crate::support::wait::{WAIT_MAX, polled, until};
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// Everything of the project's.
@@ -21,8 +21,7 @@ pub(crate) fn all(world: &World) -> Selection {
 /// Waits until a receiver has all that the log has after a position, and gives what it heard.
 pub(crate) async fn all_heard(ground: &Ground, bell: &Bell, after: Position) -> Vec<Ring> {
     let filter = Filter { kinds: vec!["stack", "resource", "project"] };
-    let started = Instant::now();
-    loop {
+    let all = async || {
         let due = ground.log.read_all(after, &filter, usize::MAX).await.unwrap();
         let due: Vec<u64> = due.iter().map(|event| event.position.0).collect();
         let rings = bell.rings();
@@ -33,11 +32,11 @@ pub(crate) async fn all_heard(ground: &Ground, bell: &Bell, after: Position) -> 
             let mut first = BTreeSet::new();
             let once: Vec<u64> = heard.into_iter().filter(|at| first.insert(*at)).collect();
             assert_eq!(once, due);
-            return rings;
+            return Ok(rings);
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "{heard:?}\nand not\n{due:?}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        Err(format!("{heard:?}\nand not\n{due:?}"))
+    };
+    until(&[ground, bell], "all is heard", all).await
 }
 
 #[actix::test]
@@ -94,11 +93,7 @@ async fn only_what_fits_is_told_and_nothing_once_the_webhook_is_deleted() {
     let web = world.create("web", template()).await.unwrap();
     world.settled(&web).await;
     all_heard(&ground, &all_of_it, after).await;
-    let started = Instant::now();
-    while ends.rings().is_empty() {
-        assert!(started.elapsed() < Duration::from_secs(20));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(&[&ends], "its end is told", async || !ends.rings().is_empty()).await;
     let project = world.requester().caller.project_id.clone();
     world.engine.delete_webhook(&who, &project, made.0).await.unwrap();
     ground.views_catch_up(&world).await;
@@ -143,13 +138,13 @@ fn places(log: &dyn EventLog) -> Vec<StreamId> {
     all.into_iter().filter(|it| it.as_str().starts_with("outlet-webhook-")).collect()
 }
 
-/// Waits until there are so many.
+/// Waits until there are so many; no event says when one goes.
 async fn places_are(log: &dyn EventLog, count: usize) {
-    let started = Instant::now();
-    while places(log).len() != count {
-        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", places(log));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let counted = async || match places(log) {
+        places if places.len() == count => Ok(()),
+        places => Err(format!("{places:?}")),
+    };
+    polled(WAIT_MAX, format!("{count} places"), counted).await;
 }
 
 #[actix::test]
@@ -171,8 +166,9 @@ async fn the_place_of_a_deleted_webhook_is_forgotten_whenever_the_process_dies()
         let (world, outlets) = ground.start_telling(log.clone(), None).await;
         let project = who.caller.project_id.clone();
         let deleted = world.engine.delete_webhook(&who, &project, id).await;
-        while deleted.is_ok() && !log.is_cut() && places(ground.log.as_ref()).len() == 2 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        let is_over = async || log.is_cut() || places(ground.log.as_ref()).len() != 2;
+        if deleted.is_ok() {
+            polled(WAIT_MAX, "its place goes, or the log breaks off", is_over).await;
         }
         let whole = !log.is_cut();
         log.cut();
@@ -208,9 +204,8 @@ async fn a_receiver_hears_everything_whenever_the_process_dies() {
         if let (Ok(_), Ok(web)) = (&made, &web) {
             let is_heard =
                 || bell.rings().iter().any(|it| it.event()["type"] == "TraversalSettled");
-            while !log.is_cut() && !is_heard() {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
+            let is_over = async || log.is_cut() || is_heard();
+            until(&[&*log, &bell], "it is heard, or the log breaks off", is_over).await;
             if !log.is_cut() {
                 assert_eq!(world.settled(web).await, "CREATE_COMPLETE");
             }

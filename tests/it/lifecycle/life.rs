@@ -1,6 +1,6 @@
 //! Sends the requests of a case through HTTP, and compares what is seen of the stack.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hearth::events::vault::Placed;
 use hearth::model::{StackId, Status};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::step::Step;
 use crate::api::app::{Answered, App};
+use crate::support::wait::sought;
 
 /// How long a case waits for what must come.
 const WAIT_MAX: Duration = Duration::from_secs(20);
@@ -212,8 +213,7 @@ impl<'a> Life<'a> {
     }
 
     async fn wait_for(&self, once: &str) -> Result<(), String> {
-        let started = Instant::now();
-        loop {
+        let comes = async || {
             self.catch_up().await;
             let (above, name) = once.rsplit_once('.').unwrap_or(("", once));
             let is_there = match once.contains(' ') {
@@ -227,21 +227,19 @@ impl<'a> Life<'a> {
                     Err(_) => false,
                 },
             };
-            if is_there {
-                return Ok(());
+            match is_there {
+                true => Ok(()),
+                false => Err(format!("{:#?}", self.events(self.stack.unwrap()).await)),
             }
-            if started.elapsed() > WAIT_MAX {
-                let events = self.events(self.stack.unwrap()).await;
-                return Err(format!("{once} never comes: {events:#?}"));
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        };
+        let came = sought(WAIT_MAX, &[self.app], comes).await;
+        came.map_err(|instead| format!("{once} never comes: {instead}"))
     }
 
     /// Waits until neither the stack nor a resource of it is at work, and the stack is in a state.
     async fn reach(&self, end: &str) -> Result<(), String> {
-        let (started, id) = (Instant::now(), self.stack.ok_or("no stack")?);
-        loop {
+        let id = self.stack.ok_or("no stack")?;
+        let reached = async || {
             self.catch_up().await;
             let stack = self.app.views.stack(id).await.unwrap().ok_or("no such stack")?;
             let resources = self.app.views.resources(id).await.unwrap();
@@ -249,12 +247,11 @@ impl<'a> Life<'a> {
             if state == end && resources.iter().all(|row| row.status != Status::InProgress) {
                 return Ok(());
             }
-            if started.elapsed() > WAIT_MAX {
-                let events = self.events(id).await;
-                return Err(format!("{state} and not {end}: {}\n{events:#?}", stack.reason));
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+            let events = self.events(id).await;
+            Err(format!("{state}: {}\n{events:#?}", stack.reason))
+        };
+        let came = sought(WAIT_MAX, &[self.app], reached).await;
+        came.map_err(|instead| format!("not {end}, but {instead}"))
     }
 
     async fn compare(

@@ -7,6 +7,7 @@ mod step;
 use std::path::Path;
 use std::time::Duration;
 
+use futures::StreamExt;
 use hearth::actors::EngineLimits;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -15,6 +16,9 @@ use serde_json::Value;
 use self::life::Life;
 use self::step::Step;
 use crate::api::app::App;
+
+/// How many cases are played side by side: most of their time they wait.
+const SIDE_BY_SIDE: usize = 4;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,26 +65,32 @@ async fn play(file: &str) {
     let read: Value = serde_yaml::from_str(&text).unwrap();
     let cases: Vec<Case> = serde_json::from_value(read).unwrap();
     let usual = start(None).await;
-    let mut wrong = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
-        let own = match case.limit_ms {
-            Some(limit) => Some(start(Some(Duration::from_millis(limit))).await),
-            None => None,
-        };
-        let app = own.as_ref().unwrap_or(&usual);
-        let mut life = Life::new(app, format!("web-{number}"), &case.files);
-        for (step, told) in case.steps.iter().enumerate() {
-            if let Err(difference) = life.take(told).await {
-                wrong.push(format!("{}\n  step {}: {difference}", case.shows, step + 1));
-                break;
-            }
-        }
-        if let Some(own) = own {
-            own.stop().await;
-        }
-    }
+    let lives = futures::stream::iter(cases.iter().enumerate())
+        .map(|(number, case)| live(&usual, number, case))
+        .buffered(SIDE_BY_SIDE);
+    let wrong: Vec<String> = lives.filter_map(std::future::ready).collect().await;
     usual.stop().await;
     assert!(wrong.is_empty(), "{} cases differ:\n\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+/// Plays a case with a stack of its own; what differs in it.
+async fn live(usual: &App, number: usize, case: &Case) -> Option<String> {
+    let own = match case.limit_ms {
+        Some(limit) => Some(start(Some(Duration::from_millis(limit))).await),
+        None => None,
+    };
+    let mut life = Life::new(own.as_ref().unwrap_or(usual), format!("web-{number}"), &case.files);
+    let mut wrong = None;
+    for (step, told) in case.steps.iter().enumerate() {
+        if let Err(difference) = life.take(told).await {
+            wrong = Some(format!("{}\n  step {}: {difference}", case.shows, step + 1));
+            break;
+        }
+    }
+    if let Some(own) = own {
+        own.stop().await;
+    }
+    wrong
 }
 
 async fn start(limit: Option<Duration>) -> App {

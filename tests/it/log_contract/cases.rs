@@ -12,6 +12,8 @@ use hearth::events::log::{Appended, EventLog, Filter, Head, LogError, Reseal};
 use hearth::events::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use hearth::model::{CommandId, RequestId};
 
+use crate::support::wait::{WAIT_MAX, polled};
+
 pub(crate) use super::followers::{
     a_follower_misses_and_repeats_nothing_while_others_write,
     a_follower_of_one_kind_hears_of_no_other, a_slow_follower_gets_everything_in_the_end,
@@ -197,12 +199,7 @@ pub(crate) async fn a_stream_that_was_minted_is_begun_once(mut backend: impl Bac
     if let Ok(appended) = log.append(&stream("a"), minted, vec![number(2)]).await {
         within("durable", log.durable(appended.position)).await.unwrap_err();
     }
-    let writable = async {
-        while !log.is_writable() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    within("writable", writable).await;
+    polled(WAIT_MAX, "it is writable", async || log.is_writable()).await;
     for wrong in [minted, Head::minted(*log.generation().borrow())] {
         assert!(log.append(&stream("a"), wrong, vec![number(2)]).await.is_err());
     }
@@ -473,19 +470,15 @@ pub(crate) async fn lost_events_are_gone_and_their_writers_are_told(mut backend:
     backend.heal();
     let stale = log.append(&stream("b"), lost.head, vec![number(2)]).await;
     assert!(matches!(stale, Err(LogError::Lost { .. } | LogError::Unavailable(_))), "{stale:?}");
-    let again = within("healing", async {
-        loop {
-            let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
-            match log.append(&stream("a"), head, vec![number(2)]).await {
-                Ok(appended) if log.durable(appended.position).await.is_ok() => break appended,
-                Ok(_) | Err(LogError::Unavailable(_) | LogError::Lost { .. }) => {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-                Err(error) => panic!("{error}"),
-            }
+    let healed = async || {
+        let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
+        match log.append(&stream("a"), head, vec![number(2)]).await {
+            Ok(appended) => log.durable(appended.position).await.ok().map(|()| appended),
+            Err(LogError::Unavailable(_) | LogError::Lost { .. }) => None,
+            Err(error) => panic!("{error}"),
         }
-    })
-    .await;
+    };
+    let again = polled(WAIT_MAX, "it is written again", healed).await;
     assert!(again.position > lost.position, "a position is given once");
     assert!(log.durable(lost.position).await.is_err());
     let refused = log.append(&stream("a"), lost.head, vec![number(3)]).await;

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hearth::events::StreamRevision;
 use hearth::events::log::chain::Verifier;
@@ -11,6 +10,8 @@ use hearth::events::log::{EventLog, Head, LogError, OpenError, SqliteLog};
 
 use super::backends::Sqlite;
 use super::cases::{Backend, append, bodies, number, stream, within};
+
+use crate::support::wait::{WAIT_MAX, polled};
 
 /// What a killed process leaves: a copy of the files as they are at this moment.
 fn copy_of(path: &Path, to: &Path) -> PathBuf {
@@ -97,15 +98,11 @@ async fn a_file_that_is_gone_is_noticed_and_taken_up_again_when_it_is_back() {
     assert!(matches!(told, Err(LogError::Unavailable(reason)) if reason.ends_with("is gone")));
     assert_eq!(bodies(&*log, &stream("a")).await, ["1"]);
     fs::rename(&away, backend.path()).unwrap();
-    within("healing", async {
-        loop {
-            let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
-            match log.append(&stream("a"), head, vec![number(3)]).await {
-                Ok(appended) => break log.durable(appended.position).await.unwrap(),
-                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-            }
-        }
-    })
-    .await;
+    let healed = async || {
+        let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
+        log.append(&stream("a"), head, vec![number(3)]).await.ok()
+    };
+    let healed = polled(WAIT_MAX, "it is written again", healed).await;
+    log.durable(healed.position).await.unwrap();
     assert_eq!(bodies(&*log, &stream("a")).await, ["1", "3"]);
 }

@@ -1,7 +1,6 @@
 //! Following a log: nothing is missed, and nothing is heard twice.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use futures::StreamExt;
 use hearth::events::log::{Filter, Head, LogError};
@@ -21,9 +20,11 @@ pub(crate) async fn a_follower_misses_and_repeats_nothing_while_others_write(
             tokio::spawn(async move {
                 let mut head = Head::default();
                 for count in 0..EVENTS {
-                    head = append(&*log, &stream(name), head, number(count)).await.head;
+                    let appended = append(&*log, &stream(name), head, number(count)).await;
+                    head = appended.head;
                     if count % 10 == 0 {
-                        tokio::time::sleep(Duration::from_millis(1)).await;
+                        // The others have their turn.
+                        log.durable(appended.position).await.unwrap();
                     }
                 }
             })

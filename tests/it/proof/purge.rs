@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::log::Disk;
 use crate::support::cut_log::CutLog;
+use crate::support::wait::{WAIT_MAX, polled};
 
 const DAY: u64 = 86_400;
 
@@ -329,10 +330,11 @@ async fn the_views_give_space_back_while_they_serve() {
     };
     assert!(size() > 8 << 20, "{}", size());
     purge(&disk, &log, &everything()).await.unwrap();
-    while size() > 1 << 20 {
+    let is_small = async || {
         assert!(views.stack(living).await.unwrap().is_some());
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        size() <= 1 << 20
+    };
+    polled(WAIT_MAX, "its room is given back", is_small).await;
     disk.stack(&log, "later").await;
     views.after(log.durable_position()).await.unwrap();
     assert_eq!(views.stack(gone).await.unwrap(), None);

@@ -20,6 +20,7 @@ use hearth::projections::{ConfigQuery, ResourceRow};
 use hearth::sandbox::SandboxConfig;
 
 use crate::histories::hearth;
+use crate::support::wait::polled;
 use crate::support::world::{Former, Ground, World};
 use tape::{Help, Holdings, Line, Tape, holdings, master};
 
@@ -130,21 +131,19 @@ impl<'a> Heir<'a> {
 
     /// Waits until stacks and cloud are as they are to be.
     async fn comes_to(&self, end: &End, help: &[Help]) {
-        let started = Instant::now();
-        loop {
+        let are_there = async || {
             let stacks = self.stacks().await;
-            let are_there = stacks == end.stacks;
             let (cloud, wanted) = (end.compared(&self.holdings()), end.compared(&end.cloud));
-            if are_there && cloud == wanted {
-                return;
-            }
-            if started.elapsed() > WAIT_MAX {
-                assert_eq!(stacks, end.stacks, "{}", self.why().await);
-                assert_eq!(cloud, wanted, "{}", self.place);
+            if stacks == end.stacks && cloud == wanted {
+                return Ok(());
             }
             self.help(help).await;
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            if stacks == end.stacks {
+                return Err(format!("{cloud:#?}\nand not\n{wanted:#?}"));
+            }
+            Err(format!("{stacks:#?}\nand not\n{:#?}\n{}", end.stacks, self.why().await))
+        };
+        polled(WAIT_MAX, format!("{}: it is as it is to be", self.place), are_there).await;
     }
 
     /// What may have gone wrong.

@@ -1,12 +1,13 @@
 //! The life of a server that reads a log which another one writes, wherever that is kept.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::desk::Desk;
 use super::process::Served;
+
+use crate::support::wait::polled_here;
 
 pub(super) const SAYS: &str = "\
 heat_template_version: 2021-04-16
@@ -26,17 +27,12 @@ fn api(served: &Served) -> String {
 /// Repeats a command until it prints the words.
 #[track_caller]
 fn until(desk: &Desk, words: &str, said: &str) {
-    let end = Instant::now() + SEEN_WITHIN;
-    loop {
+    polled_here(SEEN_WITHIN, format!("hearth {words} says {said}"), || {
         let output = desk.run(words);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if text.contains(said) {
-            return;
-        }
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(Instant::now() < end, "hearth {words} says no {said}: {text}{errors}");
-        sleep(Duration::from_millis(100));
-    }
+        if text.contains(said) { Ok(()) } else { Err(format!("{text}{errors}")) }
+    });
 }
 
 /// What a server answers to a command of the sandbox's user: the status, and the body.
@@ -112,11 +108,8 @@ pub(super) fn followed(desk: &Desk, log: &str) {
     writer = Served::start(&data, &writes, &variables);
     let taken_over = api(&writer);
     desk.said(&format!("down says --yes --server {taken_over}"));
-    let until_gone = Instant::now() + SEEN_WITHIN;
-    while desk.said(&format!("list --server {read}")) != "no stacks\n" {
-        assert!(Instant::now() < until_gone, "what was deleted is still shown");
-        sleep(Duration::from_millis(100));
-    }
+    let is_gone = || desk.said(&format!("list --server {read}")) == "no stacks\n";
+    polled_here(SEEN_WITHIN, "what was deleted is gone", is_gone);
     let why = desk.refused(&format!("up says.yaml --server {read}"));
     assert!(why.contains(&taken_over), "{why}");
 }

@@ -1,12 +1,13 @@
 //! Servers of the sandbox that run what they are told: by every way to be told and every way to
 //! answer, over the real interfaces.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::process::{Served, refused};
 use crate::support::chance::{self, Chance};
+use crate::support::wait::polled;
 
 /// How long a stack may take.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -47,18 +48,17 @@ impl Demo {
 
     /// The stack, once it is settled.
     async fn settled(&self, name: &str) -> Value {
-        let started = Instant::now();
-        loop {
+        polled(WITHIN, format!("{name} is settled"), async || {
             let asked = self.client.get(format!("{}/stacks/{name}", self.url));
             let asked = asked.header("x-auth-token", &self.token);
             let mut shown: Value = asked.send().await.unwrap().json().await.unwrap();
             let stack = shown["stack"].take();
-            if !stack["stack_status"].as_str().unwrap().ends_with("_IN_PROGRESS") {
-                return stack;
+            match stack["stack_status"].as_str().unwrap() {
+                status if status.ends_with("_IN_PROGRESS") => Err(format!("{stack:#}")),
+                _ => Ok(stack),
             }
-            assert!(started.elapsed() < WITHIN, "{stack:#}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        })
+        .await
     }
 }
 
@@ -165,14 +165,6 @@ fn naps() -> bool {
     lines.any(|line| String::from_utf8_lossy(&line).starts_with(&format!("sleep\0{NAP}\0")))
 }
 
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !holds() {
-        assert!(started.elapsed() < WITHIN, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 fn free() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
@@ -195,11 +187,11 @@ async fn a_killed_server_leaves_no_guest_behind_and_its_deployments_end_after_it
     for (transport, signal) in WAYS {
         demo.create(signal, template(transport, signal, &script)).await;
     }
-    until("no script is run", naps).await;
+    polled(WITHIN, "a script is run", async || naps()).await;
     for _ in 0..5 {
         served.signal("KILL");
         drop(served);
-        until("a guest is left behind", || !naps()).await;
+        polled(WITHIN, "no guest is left behind", async || !naps()).await;
         served = start();
         tokio::time::sleep(chance.millis(0..2500)).await;
     }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::process::Served;
+
+use crate::support::wait::{WAIT_MAX, polled_here};
 
 /// A stack within a stack, that waits for longer than anybody does.
 const OUTER: &str = "\
@@ -120,7 +121,7 @@ fn what_a_stack_is_at_is_given_up_with_all_within_it_once_somebody_agrees() {
     let served = Served::start(&desk.data(), &[], &[]);
     let mut up = desk.command("up outer.yaml --data d");
     let mut up = up.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let inner = wait_for(|| {
+    let inner = polled_here(WAIT_MAX, "the inner stack is at work", || {
         let output = desk.command("replay outer --data d --json").output().unwrap();
         let outer: Value = serde_json::from_slice(&output.stdout).ok()?;
         let inner = outer["resources"][0]["physical_resource_id"].as_str()?.to_owned();
@@ -235,14 +236,4 @@ fn answered(command: &mut Command, text: &str) -> Output {
         .unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     child.wait_with_output().unwrap()
-}
-
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..600 {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("it did not come to that");
 }

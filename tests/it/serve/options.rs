@@ -1,10 +1,10 @@
 //! An option that hardens is in force, or the server does not start.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::process::{Served, refused};
+
+use crate::support::wait::{WAIT_MAX, polled};
 
 #[test]
 fn nobody_believes_to_be_protected_by_an_option_that_does_nothing() {
@@ -130,17 +130,12 @@ async fn agents_are_told_and_answer_as_the_operator_says_and_of_the_keystone_tha
         let made: Value = serde_json::from_str(&said).unwrap();
         let path =
             format!("/s/{}/resources/server/metadata", made["stack"]["id"].as_str().unwrap());
-        let told = async {
-            loop {
-                let metadata = user.get(&path).await;
-                let told = metadata["metadata"]["os-collect-config"]["heat"]["auth_url"].clone();
-                if !told.is_null() {
-                    return told;
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+        let told = async || {
+            let metadata = user.get(&path).await;
+            let told = &metadata["metadata"]["os-collect-config"]["heat"]["auth_url"];
+            (!told.is_null()).then(|| told.clone())
         };
-        let told = tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+        let told = polled(WAIT_MAX, "the agent is told", told).await;
         assert_eq!(told, keystone);
         served.stop();
     }
@@ -177,17 +172,12 @@ async fn resources_are_signaled_at_the_address_that_the_operator_says() {
         assert_eq!(status, 201, "{made}");
         let made: Value = serde_json::from_str(&made).unwrap();
         let id = made["stack"]["id"].as_str().unwrap();
-        let shown = async {
-            loop {
-                let shown = user.get(&format!("/s/{id}")).await["stack"].clone();
-                match shown["stack_status"].as_str().unwrap() {
-                    "CREATE_IN_PROGRESS" => tokio::time::sleep(Duration::from_millis(20)).await,
-                    status => return (status.to_owned(), shown),
-                }
-            }
+        let settled = async || {
+            let shown = user.get(&format!("/s/{id}")).await["stack"].clone();
+            (shown["stack_status"] != "CREATE_IN_PROGRESS").then_some(shown)
         };
-        let (status, shown) = tokio::time::timeout(Duration::from_secs(20), shown).await.unwrap();
-        assert_eq!(status, "CREATE_COMPLETE", "{shown}");
+        let shown = polled(WAIT_MAX, "it is settled", settled).await;
+        assert_eq!(shown["stack_status"], "CREATE_COMPLETE", "{shown}");
         let told = |name: &str| {
             let outputs = shown["outputs"].as_array().unwrap();
             let output = outputs.iter().find(|output| output["output_key"] == name).unwrap();

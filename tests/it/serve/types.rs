@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::process::Served;
 
+use crate::support::wait::{WAIT_MAX, polled};
+
 fn write(directory: &Path, file: &str, name: &str, property: &str) {
     let text = format!(
         "type: Example::{name}\nclass: {name}\nproperties:\n  {property}: {{ type: string }}\n"
@@ -49,13 +51,11 @@ impl Client {
 
     /// Waits until a type has a property.
     async fn until(&self, name: &str, property: &str) {
-        for _ in 0..200 {
-            if self.properties(name).await.is_some_and(|all| all == [property]) {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        panic!("{name} has no {property}: {:?}", self.properties(name).await);
+        let has = async || match self.properties(name).await {
+            Some(all) if all == [property] => Ok(()),
+            other => Err(format!("{other:?}")),
+        };
+        polled(WAIT_MAX, format!("{name} has {property}"), has).await;
     }
 }
 

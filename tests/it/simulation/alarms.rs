@@ -4,7 +4,6 @@
 //! send is taken, in their order. `SIMULATION_SEED` plays one seed again.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hearth::clock::{Clock, SimulatedClock};
@@ -18,6 +17,7 @@ use super::number;
 use crate::journeys::alarms::{alarm, say};
 use crate::support::chance::Chance;
 use crate::support::cut_log::CutLog;
+use crate::support::wait::{WAIT_MAX, polled};
 use crate::support::world::{Ground, World, hot};
 
 /// How many lives there are, and how often the process is killed in each.
@@ -201,18 +201,17 @@ impl Model {
 
 /// The log, once everybody was told who was to be.
 async fn all_told(ground: &Ground, world: &World, seed: u64) -> Model {
-    let began = Instant::now();
-    loop {
+    let all = async || {
         let mut model = Model::default();
         let all = ground.log.read_all(Position(0), &Filter::default(), usize::MAX).await.unwrap();
         all.iter().for_each(|event| model.take(event, seed));
         if model.told == model.due.len() {
-            return model;
+            return Some(model);
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "seed {seed}: a signal is not sent");
         look(world).await;
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+        None
+    };
+    polled(WAIT_MAX, format!("seed {seed}: every signal is sent"), all).await
 }
 
 /// What data come to when a period is over: the state, and what the newest period's are.

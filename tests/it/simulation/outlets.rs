@@ -6,20 +6,22 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::StreamExt;
 use hearth::actors::UpdateStack;
 use hearth::events::log::Filter;
 use hearth::events::{Position, RecordedEvent, StackEvent};
 use hearth::model::{Selection, StackId, Status};
-use hearth::outlets::{Carrier, Notification};
+use hearth::outlets::Carrier;
 use serde_json::{Value, json};
 
 use super::number;
 use crate::support::bell::{Answer, Bell, Ring};
 use crate::support::chance::Chance;
 use crate::support::cut_log::CutLog;
+use crate::support::heard::Received;
+use crate::support::wait::{Tells, until};
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// How many lives there are, how many at the same time, and how many processes one has that end.
@@ -32,9 +34,6 @@ const ANSWERS: usize = 24;
 const NAMES: [&str; 3] = ["a", "b", "c"];
 /// How long what was sent waits before it goes on record, and a little.
 const UNTIL_ON_RECORD: Duration = Duration::from_millis(1_100);
-const WAIT_MAX: Duration = Duration::from_secs(120);
-
-type Heard = Arc<Mutex<Vec<Notification>>>;
 
 #[actix::test]
 async fn whoever_is_told_hears_of_everything_in_its_order() {
@@ -53,7 +52,7 @@ async fn whoever_is_told_hears_of_everything_in_its_order() {
 async fn live(seed: u64) -> [usize; 2] {
     let mut chance = Chance::new(seed);
     let ground = Ground::new().await;
-    let heard = Heard::default();
+    let heard = Received::default();
     let all = Bell::new(&answers(&mut chance)).await;
     let ends = Bell::new(&answers(&mut chance)).await;
     let after = begin(&ground, &heard, &all.url, &ends.url).await;
@@ -64,8 +63,7 @@ async fn live(seed: u64) -> [usize; 2] {
     for row in world.views.stacks(Default::default()).await.unwrap() {
         world.at_rest(row.id).await;
     }
-    let began = Instant::now();
-    loop {
+    let all_told = async || {
         let log = of_log(&ground, after).await;
         let is_settled = |event: &&Arc<RecordedEvent>| &*event.event_type == "TraversalSettled";
         let due = (
@@ -74,18 +72,17 @@ async fn live(seed: u64) -> [usize; 2] {
             notified(&log),
         );
         let first = (by_position(&all), by_position(&ends), by_notification(&heard));
-        if first == due {
-            outlets.stop().await;
-            let all = all.rings().len() + ends.rings().len() + heard.lock().unwrap().len();
-            return [all, all - due.0.len() - due.1.len() - due.2.len()];
-        }
-        assert!(began.elapsed() < WAIT_MAX, "seed {seed}: {first:?}\nand not\n{due:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        if first == due { Ok(due) } else { Err(format!("{first:?}\nand not\n{due:?}")) }
+    };
+    let hang_on: [&dyn Tells; 4] = [&ground.log, &all, &ends, &*heard];
+    let due = until(&hang_on, format!("seed {seed}: all is told"), all_told).await;
+    outlets.stop().await;
+    let all = all.rings().len() + ends.rings().len() + heard.borrow().len();
+    [all, all - due.0.len() - due.1.len() - due.2.len()]
 }
 
 /// Before anything goes wrong: somebody is to be told, and it is on record from where on.
-async fn begin(ground: &Ground, heard: &Heard, all: &str, ends: &str) -> Position {
+async fn begin(ground: &Ground, heard: &Received, all: &str, ends: &str) -> Position {
     let (world, outlets) = ground.start_telling(ground.log.clone(), Some(heard)).await;
     let who = world.requester();
     let project = Some(who.caller.project_id.clone());
@@ -97,22 +94,18 @@ async fn begin(ground: &Ground, heard: &Heard, all: &str, ends: &str) -> Positio
     world.engine.make_webhook(&who, ends, ended).await.unwrap();
     let every = Selection { project, ..Selection::default() };
     let (.., after) = world.engine.make_webhook(&who, all, every).await.unwrap();
-    let began = Instant::now();
-    let is_begun = || {
+    let is_begun = async || {
         let places = ground.log.streams("outlet", "", 100).unwrap();
         places.iter().any(|place| place.as_str() == "outlet-notifications")
     };
-    while !is_begun() {
-        assert!(began.elapsed() < WAIT_MAX, "notifications do not begin");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until(&[&ground.log], "notifications begin", is_begun).await;
     outlets.stop().await;
     world.engine.shutdown();
     after
 }
 
 /// A process, from its start to its end.
-async fn process(ground: &Ground, heard: &Heard, chance: &mut Chance) {
+async fn process(ground: &Ground, heard: &Received, chance: &mut Chance) {
     let log = Arc::new(CutLog::troubled(ground.log.clone(), chance.fork()));
     let carrier = carrier(heard, &log, chance.fork());
     let (world, outlets) = ground.start_carrying(log.clone(), Some(carrier)).await;
@@ -146,7 +139,7 @@ async fn step(world: &World, chance: &mut Chance) {
 }
 
 /// Hears notifications; the process may be killed before or after it has one.
-fn carrier(heard: &Heard, log: &Arc<CutLog>, chance: Chance) -> Carrier {
+fn carrier(heard: &Received, log: &Arc<CutLog>, chance: Chance) -> Carrier {
     let (heard, log, chance) = (heard.clone(), log.clone(), Mutex::new(chance));
     Carrier::Function(Arc::new(move |told| {
         let fate = chance.lock().unwrap().below(30);
@@ -154,7 +147,7 @@ fn carrier(heard: &Heard, log: &Arc<CutLog>, chance: Chance) -> Carrier {
             log.cut();
         }
         if !log.is_cut() {
-            heard.lock().unwrap().push(told.clone());
+            heard.send_modify(|all| all.push(told.clone()));
         }
         if fate == 1 {
             log.cut();
@@ -200,9 +193,9 @@ fn notified(events: &[Arc<RecordedEvent>]) -> Vec<Notified> {
 }
 
 /// What was notified, without what came again: that has the same id.
-fn by_notification(heard: &Heard) -> Vec<Notified> {
+fn by_notification(heard: &Received) -> Vec<Notified> {
     let mut known = BTreeSet::new();
-    let heard = heard.lock().unwrap();
+    let heard = heard.borrow();
     let first = heard.iter().filter(|told| known.insert(told.id));
     let stack = |payload: &Value| payload["stack_identity"].as_str().unwrap().parse().unwrap();
     first.map(|told| (StackId(stack(&told.payload)), told.event_type.clone())).collect()

@@ -1,15 +1,19 @@
 //! A receiver of webhooks, which keeps what it was told and answers as it is asked to.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::future::BoxFuture;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::wait::Tells;
 
 /// What was posted.
 #[derive(Clone, Debug)]
@@ -60,7 +64,7 @@ pub(crate) enum Answer {
 /// Stands until it is dropped.
 pub(crate) struct Bell {
     pub(crate) url: String,
-    rings: Arc<Mutex<Vec<Ring>>>,
+    rings: Arc<watch::Sender<Vec<Ring>>>,
     serving: tokio::task::JoinHandle<()>,
 }
 
@@ -69,7 +73,7 @@ impl Bell {
     pub(crate) async fn new(answers: &[Answer]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/told?token=of-the-url", listener.local_addr().unwrap());
-        let rings: Arc<Mutex<Vec<Ring>>> = Arc::default();
+        let rings: Arc<watch::Sender<Vec<Ring>>> = Arc::default();
         let (heard, answers) = (rings.clone(), answers.to_vec());
         let serving = tokio::spawn(async move {
             let mut answers = answers.into_iter();
@@ -85,7 +89,14 @@ impl Bell {
     }
 
     pub(crate) fn rings(&self) -> Vec<Ring> {
-        self.rings.lock().unwrap().clone()
+        self.rings.borrow().clone()
+    }
+}
+
+/// Of what it was told.
+impl Tells for Bell {
+    fn change(&self) -> BoxFuture<'_, ()> {
+        self.rings.change()
     }
 }
 
@@ -95,7 +106,7 @@ impl Drop for Bell {
     }
 }
 
-async fn hear(mut stream: TcpStream, heard: &Mutex<Vec<Ring>>, answer: Answer) {
+async fn hear(mut stream: TcpStream, heard: &watch::Sender<Vec<Ring>>, answer: Answer) {
     let mut text = String::new();
     let mut bytes = [0; 4096];
     let (head, body) = loop {
@@ -110,7 +121,7 @@ async fn hear(mut stream: TcpStream, heard: &Mutex<Vec<Ring>>, answer: Answer) {
         }
     };
     let is_taken = !matches!(answer, Answer::Status(300..));
-    heard.lock().unwrap().push(Ring { head, body, is_taken });
+    heard.send_modify(|rings| rings.push(Ring { head, body, is_taken }));
     let status = match answer {
         Answer::Status(status) => status,
         Answer::Late(after) => {

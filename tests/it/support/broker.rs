@@ -7,9 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use futures::future::BoxFuture;
 use hearth::model::Secret;
 use hearth::model::bus::{BusNode, BusSettings, MessageFormat, QueueKind};
 use serde_json::Value;
+use tokio::sync::watch;
+
+use super::wait::Tells;
 
 const METHOD: u8 = 1;
 const HEADER: u8 = 2;
@@ -61,7 +65,7 @@ impl Taken {
 
 #[derive(Default)]
 struct Shared {
-    taken: Mutex<Vec<Taken>>,
+    taken: watch::Sender<Vec<Taken>>,
     /// Names of what was declared, and not passively.
     declared: Mutex<Vec<String>>,
     whims: Mutex<Vec<Whim>>,
@@ -74,6 +78,13 @@ impl Shared {
         let mut whims = self.whims.lock().unwrap();
         let at = whims.iter().position(|it| *it == whim);
         at.map(|at| whims.remove(at)).is_some()
+    }
+}
+
+/// Of the messages that it takes.
+impl Tells for Broker {
+    fn change(&self) -> BoxFuture<'_, ()> {
+        self.shared.taken.change()
     }
 }
 
@@ -109,7 +120,7 @@ impl Broker {
     }
 
     pub(crate) fn taken(&self) -> Vec<Taken> {
-        self.shared.taken.lock().unwrap().clone()
+        self.shared.taken.borrow().clone()
     }
 
     pub(crate) fn declared(&self) -> Vec<String> {
@@ -256,7 +267,7 @@ impl Session {
         }
         let body = serde_json::from_slice(&body).unwrap();
         let taken = Taken { exchange, queue, content_type, body };
-        self.seen.taken.lock().unwrap().push(taken);
+        self.seen.taken.send_modify(|all| all.push(taken));
         if self.seen.has(Whim::DiesBeforeAck) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
 use hearth::events::log::{
     Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice,
@@ -13,6 +14,8 @@ use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision
 use tokio::sync::{Mutex, MutexGuard, watch};
 
 use super::chance::Chance;
+use super::wait::{Tells, until};
+use super::world::World;
 
 /// There is trouble of each of three kinds once in so many times that a place is kept.
 const TROUBLES: u64 = 8;
@@ -23,6 +26,8 @@ pub(crate) struct CutLog {
     inner: Arc<dyn EventLog>,
     /// Appends that still pass.
     left: AtomicI64,
+    /// Changes when it breaks off.
+    broken: watch::Sender<bool>,
     /// Taken while what stacks append has to wait.
     held: Mutex<()>,
     /// Taken while those who follow it are told nothing.
@@ -47,6 +52,7 @@ impl CutLog {
         Self {
             inner,
             left,
+            broken: watch::Sender::new(false),
             held: Mutex::default(),
             silent: Arc::default(),
             forgets_roles: false,
@@ -114,7 +120,7 @@ impl CutLog {
 
     fn takes_one_more(&self) -> Result<(), LogError> {
         if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
-            self.left.store(-1, Ordering::SeqCst);
+            self.cut();
             return Err(LogError::Unavailable("cut".to_owned()));
         }
         Ok(())
@@ -134,6 +140,28 @@ impl CutLog {
     /// Breaks off now.
     pub(crate) fn cut(&self) {
         self.left.store(-1, Ordering::SeqCst);
+        self.broken.send_replace(true);
+    }
+
+    /// Waits until something holds of an engine on it; `None` where the log breaks off before.
+    pub(crate) async fn until(
+        &self,
+        world: &World,
+        what: &str,
+        mut holds: impl AsyncFnMut() -> bool,
+    ) -> Option<()> {
+        until(&[self, world], what, async || match holds().await {
+            true => Some(Some(())),
+            false => self.is_cut().then_some(None),
+        })
+        .await
+    }
+}
+
+/// Of its end.
+impl Tells for CutLog {
+    fn change(&self) -> BoxFuture<'_, ()> {
+        self.broken.change()
     }
 }
 

@@ -4,8 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hearth::events::{RecordedEvent, StreamId};
+use hearth::outlets::Notification;
 use serde_json::Value;
+use tokio::sync::watch;
 use uuid::Uuid;
+
+/// What was notified, oldest first.
+pub(crate) type Received = Arc<watch::Sender<Vec<Notification>>>;
 
 /// A log's events, oldest first.
 pub(crate) type Events = [Arc<RecordedEvent>];

@@ -18,4 +18,5 @@ pub(crate) mod printed;
 pub(crate) mod queue;
 pub(crate) mod shelf;
 pub(crate) mod tls;
+pub(crate) mod wait;
 pub(crate) mod world;

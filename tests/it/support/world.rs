@@ -1,10 +1,11 @@
 //! The engine over a log, the views and a sandbox, driven as the API drives it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::{BoxFuture, select};
 use hearth::actors::{
     Accepted, Conditions, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes,
     RequestContext, UpdateStack,
@@ -20,15 +21,17 @@ use hearth::model::{
     StackSettings, Status,
 };
 use hearth::openstack::{Cloud, CloudSettings, FetchBudget, Session, UserDomainSettings};
-use hearth::outlets::{Carrier, Notification, NotificationSettings, OutletParts, Outlets};
+use hearth::outlets::{Carrier, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, StackField, StackQuery, StackRow, Views};
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use super::heard::Received;
 use super::kept::Kept;
 use super::planned::Announced;
+use super::wait::{Tells, until_within};
 
 /// How long a test waits for what must come.
 const WAIT_MAX: Duration = Duration::from_secs(30);
@@ -130,11 +133,8 @@ impl Ground {
 
     /// Waits until a fault has met a request.
     pub(crate) async fn wait_for_loss(&self) {
-        let started = Instant::now();
-        while !self.sandbox.requests().iter().any(|seen| seen.status == 0) {
-            assert!(started.elapsed() < WAIT_MAX, "nothing is lost");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let is_lost = async || self.sandbox.requests().iter().any(|seen| seen.status == 0);
+        until_within(WAIT_MAX, &[&self.sandbox], "something is lost", is_lost).await;
     }
 
     /// The limits of tests: nothing rests.
@@ -155,12 +155,12 @@ impl Ground {
     pub(crate) async fn start_telling(
         &self,
         log: Arc<dyn EventLog>,
-        observed_signals: Option<&Arc<Mutex<Vec<Notification>>>>,
+        observed_signals: Option<&Received>,
     ) -> (World, Outlets) {
         let carrier = observed_signals.map(|observed_signals| {
             let observed_signals = Arc::clone(observed_signals);
             Carrier::Function(Arc::new(move |told| {
-                observed_signals.lock().unwrap().push(told.clone());
+                observed_signals.send_modify(|all| all.push(told.clone()));
             }))
         });
         self.start_carrying(log, carrier).await
@@ -312,11 +312,8 @@ impl Ground {
 
     /// Waits until the work of every signal is done.
     pub(crate) async fn signals_over(&self) {
-        let started = Instant::now();
-        while self.signals_taken().await > self.count("SignalHandled").await {
-            assert!(started.elapsed() < WAIT_MAX, "a signal is never carried out");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let is_over = async || self.signals_taken().await <= self.count("SignalHandled").await;
+        until_within(WAIT_MAX, &[self], "every signal is carried out", is_over).await;
     }
 
     /// Waits until the views show all that the log has.
@@ -335,6 +332,20 @@ impl Ground {
             }
         }
         Value::Object(counts)
+    }
+}
+
+/// Of what comes into its log, and of requests to its cloud.
+impl Tells for Ground {
+    fn change(&self) -> BoxFuture<'_, ()> {
+        select(self.log.change(), self.sandbox.change()).map(drop).boxed()
+    }
+}
+
+/// Of what is on record.
+impl Tells for World {
+    fn change(&self) -> BoxFuture<'_, ()> {
+        self.views.change()
     }
 }
 
@@ -442,52 +453,48 @@ impl World {
     }
 
     pub(crate) async fn at_rest(&self, id: StackId) -> String {
-        let started = Instant::now();
-        loop {
+        let resting = async || {
             let stack = self.views.stack(id).await.unwrap().unwrap();
             let resources = self.views.resources(id).await.unwrap();
             let busy = stack.status == Status::InProgress
                 || resources.iter().any(|resource| resource.status == Status::InProgress);
             if !busy {
-                self.hold_to_plan(&stack).await;
-                return format!("{}_{}", stack.action, stack.status);
+                return Ok(stack);
             }
-            assert!(
-                started.elapsed() < WAIT_MAX,
-                "{} is stuck in {}_{}: {:?}\n{:#?}",
+            let at_work: Vec<String> = resources
+                .iter()
+                .map(|r| format!("{} {}_{} {}", r.name, r.action, r.status, r.reason))
+                .collect();
+            Err(format!(
+                "{} is stuck in {}_{}: {at_work:?}\n{:#?}",
                 stack.name,
                 stack.action,
                 stack.status,
-                resources
-                    .iter()
-                    .map(|r| format!("{} {}_{} {}", r.name, r.action, r.status, r.reason))
-                    .collect::<Vec<_>>(),
                 self.events(id).await,
-            );
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+            ))
+        };
+        let stack = until_within(WAIT_MAX, &[self], "it is at rest", resting).await;
+        self.hold_to_plan(&stack).await;
+        format!("{}_{}", stack.action, stack.status)
+    }
+
+    /// Waits until the views show something of a stack.
+    pub(crate) async fn shows(&self, what: &str, holds: impl AsyncFnMut() -> bool) {
+        until_within(WAIT_MAX, &[self], what, holds).await;
     }
 
     /// Waits until a resource is at work.
     pub(crate) async fn at_work(&self, accepted: &Accepted, name: &str) {
-        let wanted = format!("{name} ");
-        let started = Instant::now();
-        while !self
-            .resources(accepted.stack)
-            .await
-            .iter()
-            .any(|row| row.starts_with(&wanted) && row.ends_with("_IN_PROGRESS"))
-        {
-            if started.elapsed() >= WAIT_MAX {
-                let id = accepted.stack;
-                panic!(
-                    "{name} never starts: {} {:#?}",
-                    self.reason(id).await,
-                    self.events(id).await
-                );
+        let (id, wanted) = (accepted.stack, format!("{name} "));
+        let is_at_work = |row: &String| row.starts_with(&wanted) && row.ends_with("_IN_PROGRESS");
+        let begun = async || match self.resources(id).await.iter().any(is_at_work) {
+            true => Ok(()),
+            false => {
+                let reason = self.views.stack(id).await.unwrap().map(|stack| stack.reason);
+                Err(format!("{reason:?} {:#?}", self.events(id).await))
             }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        };
+        until_within(WAIT_MAX, &[self], format!("{name} is at work"), begun).await;
     }
 
     pub(crate) async fn reason(&self, id: StackId) -> String {

@@ -1,14 +1,13 @@
 //! Walks whose stack is deleted while its creation is in doubt: a call is lost, or its answer, and
 //! nobody has looked yet what came of it.
 
-use std::time::Duration;
-
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::json;
 
 use super::each;
 use super::runner::{Replies, Runner};
 use super::walk::{Stage, Walk};
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot};
 
 /// The workflow that it starts is none that a type makes, and the stack is refused without one.
@@ -76,16 +75,17 @@ async fn until_lost(
     stack: hearth::model::StackId,
     place: &str,
 ) -> bool {
-    loop {
+    let is_lost = async || {
         if ground.sandbox.requests().iter().any(|seen| seen.status == 0) {
-            return true;
+            return Some(true);
         }
         let row = world.views.stack(stack).await.unwrap();
         if let Some(row) = row.filter(|row| row.status.to_string() != "IN_PROGRESS") {
             let status = row.status.to_string();
             assert_eq!(status, "COMPLETE", "{place}: {}", row.reason);
-            return false;
+            return Some(false);
         }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+        None
+    };
+    until(&[&ground.sandbox, world], format!("{place}: a call is lost"), is_lost).await
 }

@@ -11,6 +11,7 @@ use super::each;
 use super::runner::{Replies, Runner};
 use super::walk::{Change, Stage, Walk};
 use crate::support::cut_log::CutLog;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot};
 
 /// How many appends the first engine lives for; each further one lives one longer, so that the end
@@ -120,18 +121,16 @@ async fn killed(walk: Walk) {
 
 /// Waits for the end, or for the log to be cut (false).
 async fn reached(world: &World, log: &CutLog, id: StackId, goal: &Goal, place: &str) -> bool {
-    loop {
+    let is_reached = async || {
         let stack = world.views.stack(id).await.unwrap();
         let state = stack.map(|stack| (format!("{}_{}", stack.action, stack.status), stack.reason));
         if let Some((state, reason)) = state {
             if state == goal.end() {
-                return true;
+                return Some(true);
             }
             assert!(!state.ends_with("_FAILED") || log.is_cut(), "{place}: {state} {reason}");
         }
-        if log.is_cut() {
-            return false;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+        log.is_cut().then_some(false)
+    };
+    until(&[world, log], format!("{place}: {}", goal.end()), is_reached).await
 }

@@ -9,6 +9,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::{answer_head, connect, until_closed};
 use crate::api::app::App;
 use crate::support::tls::AUTHORITY;
+use crate::support::wait::polled;
+
+/// How long what ended may still count.
+const WITHIN: Duration = Duration::from_secs(20);
 
 /// A front with these bounds and no others.
 fn at_most(change: impl FnOnce(&mut OpenLimits)) -> FrontSettings {
@@ -28,15 +32,12 @@ fn at_most(change: impl FnOnce(&mut OpenLimits)) -> FrontSettings {
 
 /// Waits until a connection is taken again, as it is when others have ended.
 async fn comes_back(app: &App) {
-    for _ in 0..200 {
+    let is_taken = async || {
         let mut socket = connect(app).await;
         socket.write_all(b"GET /healthcheck HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-        if answer_head(&mut socket).await.starts_with("HTTP/1.1 200 ") {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("no connection is taken any more");
+        answer_head(&mut socket).await.starts_with("HTTP/1.1 200 ")
+    };
+    polled(WITHIN, "a connection is taken", is_taken).await;
 }
 
 #[actix::test]
@@ -97,14 +98,10 @@ async fn who_is_turned_away_over_tls_is_told_so_and_a_flood_is_not_waited_for() 
     }
     assert_eq!(alerts, 1);
     drop(held);
-    for _ in 0..400 {
-        if client.get(&url).send().await.is_ok_and(|answer| answer.status() == 200) {
-            app.stop().await;
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("no connection is taken any more");
+    let is_taken =
+        async || client.get(&url).send().await.is_ok_and(|answer| answer.status() == 200);
+    polled(WITHIN, "a connection is taken", is_taken).await;
+    app.stop().await;
 }
 
 #[actix::test]
@@ -158,13 +155,8 @@ async fn a_users_requests_at_work_are_bounded_and_nobody_elses_wait_for_them() {
         held.push(socket);
     }
     // The bodies are waited for, so these requests are at work until they come.
-    let refused = loop {
-        let answer = app.get("/stacks").await;
-        if answer.status != 200 {
-            break answer;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
+    let refused = async || Some(app.get("/stacks").await).filter(|answer| answer.status != 200);
+    let refused = polled(WITHIN, "a refusal", refused).await;
     assert_eq!(refused.status, 429);
     assert_eq!(refused.json()["error"]["type"], "HTTPTooManyRequests");
     let (token, project) = app.login("alt_demo", "alt_demo").await;
@@ -172,9 +164,7 @@ async fn a_users_requests_at_work_are_bounded_and_nobody_elses_wait_for_them() {
     let asked = app.send("GET", &path, &[("x-auth-token", &token)], None).await;
     assert_eq!(asked.status, 200);
     drop(held);
-    while app.get("/stacks").await.status != 200 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    polled(WITHIN, "an answer", async || app.get("/stacks").await.status == 200).await;
     app.stop().await;
 }
 
@@ -189,12 +179,6 @@ async fn feeds_are_bounded_and_one_that_ends_makes_room() {
     assert_eq!((one.status(), two.status()), (200.try_into().unwrap(), 200.try_into().unwrap()));
     assert_eq!(open().await.status(), 429);
     drop(one);
-    for _ in 0..400 {
-        if open().await.status() == 200 {
-            app.stop().await;
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("a feed that ended still counts");
+    polled(WITHIN, "room for a feed", async || open().await.status() == 200).await;
+    app.stop().await;
 }

@@ -8,16 +8,17 @@ use tokio::io::AsyncWriteExt;
 
 use super::connect;
 use crate::api::app::App;
+use crate::support::wait::polled;
+
+const WITHIN: Duration = Duration::from_secs(20);
 
 /// Waits until the threads for templates do what is expected of them; what they do in the end.
 async fn comes_to(app: &App, mut expected: impl FnMut(TemplateLoad) -> bool) -> TemplateLoad {
-    for _ in 0..4_000 {
-        if expected(app.template_load()) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    app.template_load()
+    let comes = async || match app.template_load() {
+        load if expected(load) => Ok(load),
+        load => Err(format!("{load:?}")),
+    };
+    polled(WITHIN, "that is done", comes).await
 }
 
 /// A template that takes all the steps of a request, each resource nearly all of a look.
@@ -50,7 +51,7 @@ async fn who_closes_his_socket_ends_the_work_on_his_template() {
     let mut seen = 0;
     let working = comes_to(&app, |load| {
         seen = if load.at_work == 1 { seen + 1 } else { 0 };
-        seen == 40
+        seen == 10
     });
     assert_eq!(working.await, TemplateLoad { at_work: 1, given_up: 0 });
     // He closes it in the middle of the work, and not at its end.

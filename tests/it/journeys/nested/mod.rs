@@ -12,6 +12,7 @@ use hearth::projections::{StackQuery, StackRow};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// A stack with a child `n` that is made of a file.
@@ -193,15 +194,16 @@ async fn a_child_that_somebody_has_deleted_is_made_anew_by_the_next_update() {
 
 /// Waits until the child's resource is at work.
 async fn child_at_work(world: &World) -> StackRow {
-    loop {
+    let at_work = async || {
         for child in children(world).await {
             let listed = world.resources(child.id).await;
             if listed.iter().any(|row| row.starts_with("z ") && row.ends_with("_IN_PROGRESS")) {
-                return child;
+                return Some(child);
             }
         }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+        None
+    };
+    until(&[world], "the child is at work", at_work).await
 }
 
 #[actix::test]
