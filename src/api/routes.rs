@@ -192,6 +192,8 @@ fn v1() -> Table {
             .reads("GET", stacks::show::QUERY)
             .at(Past::Reads),
         )
+        // First, since agents ask for it all the time.
+        .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
         .service(known(&under("/template"), [get(stacks::definition::template)]).at(Past::Reads))
         .service(
             known(&under("/environment"), [get(stacks::definition::environment)]).at(Past::Reads),
@@ -242,7 +244,6 @@ fn v1() -> Table {
             .reads("GET", resources::SHOW_QUERY)
             .at(Past::Reads),
         )
-        .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
         .service(known(
             &under("/resources/{resource}/signal"),
             [("POST", web::post().to(resources::signal))],

@@ -8,10 +8,11 @@ use hearth::events::log::{
 
 use crate::log_contract::cases::{append, number, stream};
 use crate::support::eventstore::StandIn;
+use crate::support::eventstore::place::Place;
 use crate::support::wait::{WAIT_MAX, polled};
 
-async fn open_as(server: &StandIn, holder: &'static str) -> Result<Arc<EventstoreLog>, OpenError> {
-    let address = EventstoreAddress::parse(&server.url()).unwrap();
+async fn open_as(url: &str, holder: &'static str) -> Result<Arc<EventstoreLog>, OpenError> {
+    let address = EventstoreAddress::parse(url).unwrap();
     let open = move || EventstoreLog::open_as(address, holder).map(Arc::new);
     tokio::task::spawn_blocking(open).await.unwrap()
 }
@@ -28,10 +29,10 @@ async fn kill(log: Arc<EventstoreLog>) {
 
 #[tokio::test]
 async fn a_second_process_is_refused_while_the_first_is_heard() {
-    let server = StandIn::start(1);
-    let first = open_as(&server, "first").await.unwrap();
+    let place = Place::fresh();
+    let first = open_as(&place.url, "first").await.unwrap();
     let head = append(&*first, &stream("a"), Head::default(), number(0)).await.head;
-    match open_as(&server, "second").await {
+    match open_as(&place.url, "second").await {
         Err(OpenError::Held { holder, .. }) => assert_eq!(holder, "first"),
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("both hold it"),
@@ -39,12 +40,12 @@ async fn a_second_process_is_refused_while_the_first_is_heard() {
     append(&*first, &stream("a"), head, number(1)).await;
 
     kill(first).await;
-    let again = open_as(&server, "first").await.unwrap();
+    let again = open_as(&place.url, "first").await.unwrap();
     close(again).await;
-    let second = open_as(&server, "second").await.unwrap();
+    let second = open_as(&place.url, "second").await.unwrap();
     kill(second).await;
     // It has given nothing up, and says no more.
-    let third = open_as(&server, "third").await.unwrap();
+    let third = open_as(&place.url, "third").await.unwrap();
     append(&*third, &stream("b"), Head::default(), number(0)).await;
     close(third).await;
 }
@@ -52,7 +53,7 @@ async fn a_second_process_is_refused_while_the_first_is_heard() {
 #[tokio::test]
 async fn a_process_that_was_taken_over_writes_nothing_more() {
     let server = StandIn::start(1);
-    let first = open_as(&server, "first").await.unwrap();
+    let first = open_as(&server.url(), "first").await.unwrap();
     let mut head = append(&*first, &stream("a"), Head::default(), number(0)).await.head;
     first.key("stack-a", &|| vec![1]).unwrap();
     server.say("hearth.writer", "hearth-writer", "second");
@@ -74,5 +75,5 @@ async fn a_process_that_was_taken_over_writes_nothing_more() {
     assert!(first.drop_blobs(vec![BlobId("of another".to_owned())]).await.is_err());
     assert!(first.key("stack-b", &|| vec![1]).is_err());
     close(first).await;
-    assert!(matches!(open_as(&server, "second").await, Ok(log) if log.is_writable()));
+    assert!(matches!(open_as(&server.url(), "second").await, Ok(log) if log.is_writable()));
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::log_contract::backends::open;
 use crate::log_contract::cases::{append, event, number, stream, within};
-use crate::support::eventstore::StandIn;
+use crate::support::eventstore::place::Place;
 use crate::support::world::{Ground, hot, test_resource};
 
 /// More writes than a copy makes that is broken off.
@@ -25,12 +25,16 @@ const WRITES_MIN: usize = 8;
 
 struct Places {
     folder: tempfile::TempDir,
-    server: StandIn,
+    place: Place,
 }
 
 impl Places {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), server: StandIn::start(1) }
+        Self::at(Place::fresh())
+    }
+
+    fn at(place: Place) -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), place }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -38,7 +42,7 @@ impl Places {
     }
 
     fn address(&self) -> EventstoreAddress {
-        EventstoreAddress::parse(&self.server.url()).unwrap()
+        EventstoreAddress::parse(&self.place.url).unwrap()
     }
 
     fn there(&self) -> Side {
@@ -54,7 +58,7 @@ impl Places {
     }
 
     fn open(&self) -> EventstoreLog {
-        open(&self.server.url())
+        open(&self.place.url)
     }
 }
 
@@ -292,11 +296,12 @@ async fn a_log_that_is_no_earlier_copy_stays_as_it_is() {
 async fn broken_off_anywhere(earlier: Option<&Side>, path: &Path, events: u64) {
     let file = Side::File(path.to_owned());
     for writes in 0..WRITES_MAX {
-        let places = Places::new();
+        let places = Places::at(Place::standing_in());
+        let server = places.place.server.as_ref().unwrap();
         let before = earlier.map_or(0, |earlier| transfer(earlier, &places.there()).unwrap());
-        places.server.allow(Some(writes));
+        server.allow(Some(writes));
         let broken = transfer(&file, &places.there());
-        places.server.allow(None);
+        server.allow(None);
         if broken.is_ok() {
             assert!(writes > WRITES_MIN, "{writes}");
             return;

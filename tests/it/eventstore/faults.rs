@@ -119,6 +119,29 @@ async fn an_append_that_is_committed_after_a_time_out_is_there_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_that_came_late_is_looked_for_while_the_server_does_not_answer() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.commit_late(1, Duration::from_millis(300));
+    let asked = server.appends();
+    soon("the append", append_each(&log, Head::default(), 1)).await;
+    // What was sent again was dropped, and is answered after two seconds.
+    assert_eq!(server.appends() - asked, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_log_is_followed_although_the_server_tells_of_a_place_beyond_all() {
+    let server = StandIn::start(2);
+    let log = on(&server);
+    let mut followed = log.subscribe(Position(0), Filter::default());
+    assert!(tokio::time::timeout(FOR_A_WHILE, followed.next()).await.is_err());
+    server.kill(server.leader().unwrap());
+    append_each(&log, Head::default(), 1).await;
+    let event = soon("the event", followed.next()).await.unwrap().unwrap();
+    assert_eq!(event.revision, StreamRevision(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_append_is_seen_as_a_whole_or_not_at_all() {
     let server = StandIn::start(1);
     let log = on(&server);

@@ -3,15 +3,15 @@
 use std::process::{Command, Output};
 
 use super::process::Served;
-use crate::support::eventstore::StandIn;
+use crate::support::eventstore::place::Place;
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources:\n  net: { type: \
                         OS::Neutron::Net }\n  word: { type: OS::Heat::RandomString }\n";
 
 #[test]
 fn a_server_that_was_killed_finds_its_stacks_on_a_server_of_events() {
-    let (server, home) = (StandIn::start(1), tempfile::tempdir().unwrap());
-    let (data, url) = (home.path().join("d"), server.url());
+    let (place, home) = (Place::fresh(), tempfile::tempdir().unwrap());
+    let (data, url) = (home.path().join("d"), &place.url);
     std::fs::write(home.path().join("net.yaml"), TEMPLATE).unwrap();
     let run = |log: &str, words: &str| -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
@@ -21,7 +21,7 @@ fn a_server_that_was_killed_finds_its_stacks_on_a_server_of_events() {
         }
         command.output().unwrap()
     };
-    let hearth = |words: &str| run(&url, words);
+    let hearth = |words: &str| run(url, words);
     let said = |words: &str| {
         let output = hearth(words);
         assert!(output.status.success(), "hearth {words}: {output:?}");

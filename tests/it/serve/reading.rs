@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use super::followed::{SAYS, followed};
 use super::process::refused;
-use crate::support::eventstore::StandIn;
+use crate::support::eventstore::place::Place;
 
 #[test]
 fn a_second_server_shows_what_the_first_writes_and_sends_commands_there() {
@@ -13,8 +13,8 @@ fn a_second_server_shows_what_the_first_writes_and_sends_commands_there() {
 
 #[test]
 fn a_second_server_shows_what_the_first_writes_to_a_server_of_events() {
-    let server = StandIn::start(1);
-    followed(&Desk::with(&[("says.yaml", SAYS)]), &server.url());
+    let place = Place::fresh();
+    followed(&Desk::with(&[("says.yaml", SAYS)]), &place.url);
 }
 
 #[test]

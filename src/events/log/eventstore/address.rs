@@ -101,6 +101,11 @@ impl Address {
         let secret = query.split('&').find(|pair| named(PASSWORD_FILE, pair)).map(value);
         let is_theirs =
             |it: &&str| !it.is_empty() && !named("prefix", it) && !named(PASSWORD_FILE, it);
+        // The crate puts it into a header, without a look.
+        let is_header = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if query.split('&').any(|pair| named("connectionName", pair) && !is_header(pair)) {
+            return Err(malformed("connectionName: only printable ASCII goes into a header"));
+        }
         let theirs: Vec<_> = query.split('&').filter(is_theirs).collect();
         let query = theirs.join("&");
         // Without the user, so that no error can show the password.
@@ -244,6 +249,7 @@ mod tests {
             "esdb://ann:secret@one:port,two",
             "esdb://ann:secret@one?prefix=a.b",
             "esdb://ann:secret@one?tlsVerifyCert=false",
+            "esdb://ann:secret@one?connectionName=n\u{e4}me",
             "esdb://ann:secret@one?tls=true&tlsCaFile=/no/such/file",
         ] {
             let error = Address::parse(wrong).unwrap_err().to_string();

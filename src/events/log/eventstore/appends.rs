@@ -14,8 +14,10 @@ use super::wire::{BatchAppendReq, BatchOptions, Empty, Proposed, Seconds, Stream
 
 /// What an append takes at most; the server takes 1 MiB, and not every one the same.
 pub(super) const APPEND_SIZE_MAX: usize = 512 << 10;
-/// The pause before an append that was not settled is sent again.
-const AGAIN_PAUSE: Duration = Duration::from_millis(50);
+/// The pause before what was not settled is sent again.
+pub(super) const AGAIN_PAUSE: Duration = Duration::from_millis(50);
+/// Between two looks whether an append whose outcome is not known has come.
+const LOOK_PAUSE: Duration = Duration::from_millis(200);
 /// What the server is told; its own limits come before.
 const DEADLINE_SECS: i64 = 10;
 
@@ -75,10 +77,17 @@ impl Due<'_> {
     /// so before.
     async fn sent(&self, nodes: &Nodes, is_in_doubt: bool) -> Result<Option<Settled>, LogError> {
         let node = nodes.leader().await;
-        let answer = match nodes.append(&node, self.request.clone()).await {
+        let sent = nodes.append(&node, self.request.clone());
+        let answer = tokio::select! {
+            biased;
+            answer = sent => answer,
+            settled = self.shown(nodes), if is_in_doubt => return Ok(Some(settled)),
+        };
+        let answer = match answer {
             Ok(answer) => answer,
             Err(why) => {
-                nodes.lost(&node, &why).await;
+                nodes.lost(&node, &why);
+                tokio::time::sleep(AGAIN_PAUSE).await;
                 return Ok(None);
             }
         };
@@ -110,16 +119,29 @@ impl Due<'_> {
                 let reason = format!("the server lets nobody of ours write to {stream}");
                 return Err(LogError::Unavailable(reason));
             }
-            Code::InvalidArgument => {
+            // Of one before that, too, nothing is said.
+            Code::InvalidArgument if !is_in_doubt => {
                 let reason = format!("the server refuses an append: {}", failure.message);
                 return Err(LogError::Unavailable(reason));
             }
             // Not ready: another node may be.
-            Code::Ok => nodes.lost(&node, &failure.message).await,
+            Code::Ok => nodes.lost(&node, &failure.message),
             _ => {}
         }
         tokio::time::sleep(AGAIN_PAUSE).await;
         Ok(None)
+    }
+
+    /// Returns once the events stand there. While the first try waits for its quorum, the server
+    /// throws away what is sent again, and tells of neither for two seconds.
+    async fn shown(&self, nodes: &Nodes) -> Settled {
+        loop {
+            tokio::time::sleep(LOOK_PAUSE).await;
+            // That they are not there, or others are, settles nothing.
+            if let Ok(Some(settled @ Settled::Written(_))) = self.found(nodes).await {
+                return settled;
+            }
+        }
     }
 
     /// Whether the stream ends before it is to go on.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::super::LogError;
 use super::appends::{self, Settled};
@@ -100,9 +100,12 @@ impl Claim {
     /// Says again and again that the holder is there, until somebody else has taken over.
     pub(super) async fn keep(&self, nodes: &Nodes) {
         while !self.is_lost() {
-            sleep(RENEWED_EVERY).await;
+            // At once after one that took so long that its word counts little longer.
+            let due = lock(&self.state).said + RENEWED_EVERY;
+            sleep_until(due).await;
             if let Err(error) = self.renew(nodes).await {
                 tracing::warn!(%error, "the log could not be held on to");
+                sleep(LOOKED_EVERY).await;
             }
         }
     }

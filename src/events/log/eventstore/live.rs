@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::super::tail::Tail;
 use super::super::{Filter, Groups, LogError};
+use super::address::CALL_TIME_MAX;
 use super::node::Node;
 use super::reads::{self, Found, Wanted};
 use super::record::{self, CLOSED};
@@ -27,7 +28,8 @@ use crate::events::RecordedEvent;
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// The pause before another subscription, which doubles while none lasts.
 const PAUSE_MIN: Duration = Duration::from_millis(25);
-const PAUSE_MAX: Duration = Duration::from_secs(5);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+const LASTING: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub(super) struct Live {
@@ -130,6 +132,16 @@ impl From<LogError> for Over {
     }
 }
 
+/// What works by another's library may panic: followers must not wait for it then.
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let reason = "what follows the log has failed".to_owned();
+            drop(self.live.failure.set(LogError::Unavailable(reason)));
+        }
+    }
+}
+
 impl Feed {
     async fn run(mut self) {
         let mut pause = PAUSE_MIN;
@@ -138,11 +150,13 @@ impl Feed {
             let begun = Instant::now();
             let Err(over) = self.subscription(&node).await;
             // Each costs a client of the crate's, which is never freed.
-            pause =
-                if begun.elapsed() < PAUSE_MAX { (pause * 2).min(PAUSE_MAX) } else { PAUSE_MIN };
+            pause = if begun.elapsed() < LASTING { (pause * 2).min(PAUSE_MAX) } else { PAUSE_MIN };
+            if let Over::Lost(why) = &over {
+                self.log.nodes.lost(&node, why);
+            }
             sleep(pause).await;
             match over {
-                Over::Lost(why) => self.log.nodes.lost(&node, &why).await,
+                Over::Lost(_) => {}
                 // Another log stands there now: from its beginning, what is new is found.
                 Over::NoPlace => self.place = Place { commit: 0, prepare: 0 },
                 Over::Failed(error) => {
@@ -171,6 +185,8 @@ impl Feed {
         };
         let client = self.log.nodes.client(node).map_err(Over::Lost)?;
         let mut subscription = client.subscribe_to_all(&options).await;
+        let confirmed = timeout(CALL_TIME_MAX, subscription.next_subscription_event()).await;
+        self.heard(confirmed.map_err(|_| Over::Lost("no subscription was confirmed".to_owned()))?)?;
         let mut groups = Groups::after(self.taken);
         loop {
             match self.next(node, &mut subscription).await? {
@@ -178,8 +194,11 @@ impl Feed {
                     let Some(event) = event.event else { continue };
                     self.take(&Found::from(event), &mut groups).await?;
                 }
+                // Some servers say 2^64 - 1 of a log in which they have found nothing yet.
                 SubscriptionEvent::Checkpoint(place)
-                    if groups.is_between() && place.commit > self.place.commit =>
+                    if groups.is_between()
+                        && place.commit > self.place.commit
+                        && i64::try_from(place.commit).is_ok() =>
                 {
                     self.place = place;
                 }
@@ -198,15 +217,7 @@ impl Feed {
         tokio::pin!(next);
         loop {
             match timeout(SILENCE_MAX, &mut next).await {
-                Ok(Ok(event)) => return Ok(event),
-                Ok(Err(Error::Grpc { message, .. })) if message.contains("invalid position") => {
-                    return Err(Over::NoPlace);
-                }
-                Ok(Err(Error::AccessDenied)) => {
-                    let reason = "the server lets nobody of ours read $all".to_owned();
-                    return Err(Over::Failed(LogError::Unavailable(reason)));
-                }
-                Ok(Err(error)) => return Err(Over::Lost(error.to_string())),
+                Ok(heard) => return self.heard(heard),
                 Err(_) => {
                     if let Err(status) = self.log.nodes.probe(node).await {
                         return Err(Over::Lost(status.message().to_owned()));
@@ -214,6 +225,18 @@ impl Feed {
                 }
             }
         }
+    }
+
+    /// What the crate says of a message.
+    fn heard(&self, heard: Result<SubscriptionEvent, Error>) -> Result<SubscriptionEvent, Over> {
+        heard.map_err(|error| match error {
+            Error::Grpc { message, .. } if message.contains("invalid position") => Over::NoPlace,
+            Error::AccessDenied => {
+                let reason = "the server lets nobody of ours read $all".to_owned();
+                Over::Failed(LogError::Unavailable(reason))
+            }
+            error => Over::Lost(error.to_string()),
+        })
     }
 
     /// Puts a group into the tail when its last event is there.

@@ -512,7 +512,8 @@ async fn delete(nodes: &Nodes, stream: &str, deletion: Deletion) -> Result<(), L
                 let reason = format!("the server lets nobody of ours delete {stream}");
                 return Err(LogError::Unavailable(reason));
             }
-            _ => nodes.lost(&node, status.message()).await,
+            _ => nodes.lost(&node, status.message()),
         }
+        tokio::time::sleep(appends::AGAIN_PAUSE).await;
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use ::eventstore::{Client, Endpoint};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::client::Grpc;
@@ -66,6 +66,30 @@ pub(super) struct Node {
     requests: mpsc::Sender<BatchAppendReq>,
     waiting: Waiting,
     session: JoinHandle<()>,
+    /// Whether somebody found that it does not answer, or does not lead any more.
+    is_left: watch::Sender<bool>,
+}
+
+impl Node {
+    /// Ends whatever is under way there, whose outcome nobody knows then.
+    fn leave(&self) {
+        self.is_left.send_replace(true);
+        self.session.abort();
+        lock(&self.waiting).clear();
+    }
+
+    /// The outcome of a call, if it comes before the node is left.
+    async fn unless_left<T>(
+        &self,
+        call: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, Status> {
+        let mut left = self.is_left.subscribe();
+        tokio::select! {
+            biased;
+            outcome = call => outcome,
+            _ = left.wait_for(|is_left| *is_left) => Err(silent()),
+        }
+    }
 }
 
 impl Drop for Node {
@@ -88,7 +112,9 @@ pub(super) enum Deletion {
 pub(super) struct Nodes {
     pub(super) address: Address,
     runtime: Handle,
-    current: tokio::sync::Mutex<Option<Arc<Node>>>,
+    current: Mutex<Option<Arc<Node>>>,
+    /// Held by the one that looks for the node that leads.
+    search: tokio::sync::Mutex<()>,
     /// The nodes that another one named last, for a time in which those of the connection string
     /// are away.
     members: Mutex<Vec<Endpoint>>,
@@ -104,7 +130,8 @@ impl Nodes {
         Self {
             address,
             runtime,
-            current: tokio::sync::Mutex::new(None),
+            current: Mutex::default(),
+            search: tokio::sync::Mutex::default(),
             members: Mutex::default(),
             reads: Semaphore::new(READS_MAX),
             walks: Semaphore::new(WALKS_MAX),
@@ -122,31 +149,27 @@ impl Nodes {
         lock(&self.leaderless).is_none_or(|since| since.elapsed() < LEADERLESS_MAX)
     }
 
-    fn found_leader(&self) {
+    fn known(&self) -> Option<Arc<Node>> {
+        lock(&self.current).clone()
+    }
+
+    fn found_leader(&self, node: Node) {
+        *lock(&self.current) = Some(Arc::new(node));
         *lock(&self.leaderless) = None;
     }
 
     /// The node that leads; waits for one.
     pub(super) async fn leader(&self) -> Arc<Node> {
-        let mut current = self.current.lock().await;
-        if let Some(node) = &*current {
-            return node.clone();
-        }
         loop {
-            match self.round().await {
-                Ok(node) => {
-                    self.found_leader();
-                    let node = Arc::new(node);
-                    *current = Some(node.clone());
-                    return node;
+            if let Some(node) = self.known() {
+                return node;
+            }
+            if let Err(reason) = self.find().await {
+                if self.reachable() {
+                    tracing::warn!(log = %self.address, %reason, "no node of the log leads");
                 }
-                Err(reason) => {
-                    if self.reachable() {
-                        tracing::warn!(log = %self.address, %reason, "no node of the log leads");
-                    }
-                    lock(&self.leaderless).get_or_insert_with(Instant::now);
-                    tokio::time::sleep(ROUND_PAUSE).await;
-                }
+                lock(&self.leaderless).get_or_insert_with(Instant::now);
+                tokio::time::sleep(ROUND_PAUSE).await;
             }
         }
     }
@@ -157,23 +180,24 @@ impl Nodes {
         found.map_err(|_| LogError::Unavailable("no node of the log leads".to_owned()))
     }
 
-    /// One look for a leader at all nodes, for whoever cannot wait.
+    /// One look for a leader at all nodes, where none is known.
     pub(super) async fn find(&self) -> Result<(), String> {
-        let mut current = self.current.lock().await;
-        if current.is_none() {
-            *current = Some(Arc::new(self.round().await?));
-            self.found_leader();
+        let _one_at_a_time = self.search.lock().await;
+        if self.known().is_none() {
+            let node = self.round().await?;
+            self.found_leader(node);
         }
         Ok(())
     }
 
     /// The node did not answer, or does not lead any more.
-    pub(super) async fn lost(&self, node: &Arc<Node>, why: &str) {
-        let mut current = self.current.lock().await;
+    pub(super) fn lost(&self, node: &Arc<Node>, why: &str) {
+        let mut current = lock(&self.current);
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, node)) {
             let Endpoint { host, port } = &node.endpoint;
             tracing::info!(%host, port, why, "leaving a node of the log");
             *current = None;
+            node.leave();
         }
     }
 
@@ -182,25 +206,38 @@ impl Nodes {
         let mut due: Vec<Endpoint> = self.address.hosts.iter().chain(&members).cloned().collect();
         let mut reason = "it has no hosts".to_owned();
         let mut asked: Vec<Endpoint> = Vec::new();
+        let mut unheard = 0_usize;
+        let ask = |endpoint: Endpoint, is_first: bool| async move {
+            if !is_first {
+                tokio::time::sleep(ROUND_PAUSE).await;
+            }
+            let answer = timeout(CONNECT_TIME_MAX, self.connect(&endpoint)).await;
+            (endpoint, is_first, answer)
+        };
         // All at once: a silent one holds up nobody who waits for the one that leads.
         let mut answers = FuturesUnordered::new();
         loop {
             for endpoint in due.drain(..) {
-                if asked.contains(&endpoint) {
-                    continue;
+                if !asked.contains(&endpoint) {
+                    asked.push(endpoint.clone());
+                    unheard += 1;
+                    answers.push(ask(endpoint, true));
                 }
-                asked.push(endpoint.clone());
-                answers.push(async {
-                    let answer = timeout(CONNECT_TIME_MAX, self.connect(&endpoint)).await;
-                    (endpoint, answer)
-                });
             }
-            let Some((endpoint, answer)) = answers.next().await else { return Err(reason) };
+            if unheard == 0 {
+                return Err(reason);
+            }
+            let Some((endpoint, is_first, answer)) = answers.next().await else {
+                return Err(reason);
+            };
+            unheard -= usize::from(is_first);
             match answer {
                 Ok(Ok(node)) => return Ok(node),
                 Ok(Err(status)) => {
                     due.extend(named_leader(&status));
                     reason = explain(&endpoint, &status);
+                    // It may be chosen while others are silent.
+                    answers.push(ask(endpoint, false));
                 }
                 Err(_) => reason = format!("{}:{} is silent", endpoint.host, endpoint.port),
             }
@@ -218,7 +255,8 @@ impl Nodes {
         let session = self.session(channel.clone(), due, waiting.clone());
         let session = self.runtime.spawn(session);
         let endpoint = endpoint.clone();
-        let node = Node { endpoint, channel, requests, waiting, session };
+        let is_left = watch::Sender::new(false);
+        let node = Node { endpoint, channel, requests, waiting, session, is_left };
         self.probe(&node).await?;
         Ok(node)
     }
@@ -289,7 +327,7 @@ impl Nodes {
     ) -> Result<T, Status> {
         let mut answer = std::pin::pin!(answer);
         loop {
-            match timeout(CALL_TIME_MAX, &mut answer).await {
+            match timeout(CALL_TIME_MAX, node.unless_left(&mut answer)).await {
                 Ok(answer) => return answer,
                 Err(_) if is_filtered => self.probe(node).await?,
                 Err(_) => return Err(silent()),
@@ -297,17 +335,26 @@ impl Nodes {
         }
     }
 
-    /// What a read finds, each event within the time of a call; `None` where there is no such
-    /// stream.
+    /// The turn of a read, which comes before its node is chosen; `None` where that is too late.
+    /// What is beyond the streams that a connection has would wait there, and look like silence.
+    pub(super) async fn turn(
+        &self,
+        options: &ReadOptions,
+        end: Instant,
+    ) -> Option<SemaphorePermit<'_>> {
+        let turns = if options.filter.is_some() { &self.walks } else { &self.reads };
+        timeout_at(end, turns.acquire()).await.ok()?.ok()
+    }
+
+    /// What a read finds whose turn it is, each event within the time of a call; `None` where there
+    /// is no such stream.
     pub(super) async fn read(
         &self,
         node: &Node,
         options: ReadOptions,
         enough: Enough<'_>,
     ) -> Result<Option<Vec<Found>>, Status> {
-        // What is beyond the streams that a connection has would wait there, and look like silence.
         let is_filtered = options.filter.is_some();
-        let _turn = if is_filtered { self.walks.acquire() } else { self.reads.acquire() }.await;
         let begun = self.begin_read(node, options);
         let mut found = self.hear(node, is_filtered, begun).await?;
         let mut events = Vec::new();
@@ -367,7 +414,7 @@ impl Nodes {
             grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
             grpc.unary(request, PathAndQuery::from_static(path), codec).await
         };
-        match timeout(CALL_TIME_MAX, call).await {
+        match timeout(CALL_TIME_MAX, node.unless_left(call)).await {
             Ok(answer) => answer.map(|_| ()),
             Err(_) => Err(Status::unavailable("a deletion was not answered")),
         }

@@ -93,23 +93,21 @@ pub(super) async fn last_of_all(
     wanted: &Wanted,
     count: u64,
 ) -> Result<Vec<Found>, LogError> {
-    match all_read(nodes, last_options(wanted, count), &|_| false).await? {
+    // Without that the server goes on until it has found one more, to the log's beginning perhaps.
+    let enough = |found: &mut Vec<Found>| found.len() as u64 >= count;
+    match all_read(nodes, last_options(wanted, count), &enough).await? {
         All::Events(events) => Ok(events),
         All::NoPlace => Ok(Vec::new()),
     }
 }
 
 async fn stream_read(nodes: &Nodes, options: ReadOptions) -> Result<Stream, LogError> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let node = nodes.leader_by(end).await?;
-        match nodes.read(&node, options.clone(), &|_| false).await {
-            Ok(Some(events)) => return Ok(Stream::Events(events)),
-            Ok(None) => return Ok(Stream::None),
-            Err(status) if is(&status, "stream-deleted") => return Ok(Stream::Gone),
-            Err(status) => failed(nodes, &node, &status, end).await?,
-        }
-    }
+    let is_gone = |status: &Status| is(status, "stream-deleted");
+    Ok(match read(nodes, options, &|_| false, is_gone).await? {
+        Ok(Some(events)) => Stream::Events(events),
+        Ok(None) => Stream::None,
+        Err(_) => Stream::Gone,
+    })
 }
 
 async fn all_read(
@@ -117,17 +115,34 @@ async fn all_read(
     options: ReadOptions,
     enough: Enough<'_>,
 ) -> Result<All, LogError> {
+    let has_no_place = |status: &Status| status.message().contains("InvalidPosition");
+    Ok(match read(nodes, options, enough, has_no_place).await? {
+        Ok(events) => All::Events(events.unwrap_or_default()),
+        Err(_) => All::NoPlace,
+    })
+}
+
+/// What is found where a node leads, or the status that is an answer, too.
+async fn read(
+    nodes: &Nodes,
+    options: ReadOptions,
+    enough: Enough<'_>,
+    is_answer: fn(&Status) -> bool,
+) -> Result<Result<Option<Vec<Found>>, Status>, LogError> {
     let end = Instant::now() + PATIENCE;
+    let _turn = nodes.turn(&options, end).await.ok_or_else(too_late)?;
     loop {
         let node = nodes.leader_by(end).await?;
         match nodes.read(&node, options.clone(), enough).await {
-            Ok(events) => return Ok(All::Events(events.unwrap_or_default())),
-            Err(status) if status.message().contains("InvalidPosition") => {
-                return Ok(All::NoPlace);
-            }
+            Ok(found) => return Ok(Ok(found)),
+            Err(status) if is_answer(&status) => return Ok(Err(status)),
             Err(status) => failed(nodes, &node, &status, end).await?,
         }
     }
+}
+
+fn too_late() -> LogError {
+    LogError::Unavailable("the log could not be read".to_owned())
 }
 
 /// Whether a status is of a kind that the server names.
@@ -145,9 +160,9 @@ async fn failed(
     if matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated) {
         return Err(LogError::Unavailable("the server lets nobody of ours read".to_owned()));
     }
-    nodes.lost(node, status.message()).await;
+    nodes.lost(node, status.message());
     if Instant::now() > end {
-        return Err(LogError::Unavailable("the log could not be read".to_owned()));
+        return Err(too_late());
     }
     tokio::time::sleep(AGAIN_PAUSE).await;
     Ok(())

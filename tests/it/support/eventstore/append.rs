@@ -46,6 +46,9 @@ impl Cluster {
         if late.is_none() && !lost {
             return self.commit(stream, expected, events);
         }
+        self.change(|state| {
+            state.pending.insert(stream.to_owned(), state.leader);
+        });
         let (cluster, stream, events) = (self.clone(), stream.to_owned(), events.to_vec());
         tokio::spawn(async move {
             match late {
@@ -53,9 +56,18 @@ impl Cluster {
                 None => cluster.until(|state| !state.faults.no_quorum).await,
             }
             cluster.commit(&stream, expected, &events);
+            cluster.change(|state| {
+                state.pending.remove(&stream);
+            });
         });
         tokio::time::sleep(UNANSWERED).await;
         Outcome::Timeout
+    }
+
+    /// Whether one for the stream waits at the node that leads.
+    fn is_pending(&self, stream: &str) -> bool {
+        let state = self.lock();
+        state.pending.get(stream).is_some_and(|node| *node == state.leader)
     }
 
     fn commit(self: &Arc<Self>, stream: &str, expected: Expected, events: &[Value]) -> Outcome {
@@ -171,6 +183,11 @@ impl Cluster {
             };
             if let Some(whole) = whole {
                 let (cluster, answers) = (self.clone(), answers.clone());
+                self.change(|state| state.appends += 1);
+                if self.is_pending(&stream_name(&whole["options"])) {
+                    tokio::spawn(dropped(correlation, answers));
+                    continue;
+                }
                 // Refusals are known at once; what is written takes its time.
                 let answer = cluster.batch_answer(&correlation, &whole).await;
                 let written = answer.get("success").is_some();
@@ -281,6 +298,15 @@ impl Cluster {
     }
 }
 
+/// An append that was sent again while the first one waits.
+async fn dropped(correlation: Value, answers: mpsc::Sender<Result<Value, Status>>) {
+    tokio::select! {
+        () = tokio::time::sleep(COMMIT_TIMEOUT) => {}
+        () = answers.closed() => return,
+    }
+    let _ = answers.send(Ok(timed_out(&id_text(&correlation)))).await;
+}
+
 /// An append whose last piece does not come.
 async fn never_final(
     open: Open,
@@ -294,9 +320,12 @@ async fn never_final(
     if open.lock().unwrap().remove(&correlation).is_none() {
         return;
     }
+    let _ = answers.send(Ok(timed_out(&correlation))).await;
+}
+
+fn timed_out(correlation: &str) -> Value {
     let error = error("DEADLINE_EXCEEDED", "Timeout", detail("Timeout", None));
-    let answer = json!({ "correlation_id": halves(&correlation), "error": error });
-    let _ = answers.send(Ok(answer)).await;
+    json!({ "correlation_id": halves(correlation), "error": error })
 }
 
 pub(super) fn stream_name(options: &Value) -> String {

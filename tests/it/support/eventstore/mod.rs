@@ -13,6 +13,7 @@ pub(crate) mod store;
 mod subscribe;
 pub(crate) mod wire;
 
+use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -36,8 +37,12 @@ struct State {
     leader: Option<usize>,
     nodes: Vec<Node>,
     faults: Faults,
-    /// How many reads were asked for.
+    /// The streams of appends that wait to be committed, and which node led when each came: until
+    /// then it drops what is sent again.
+    pending: HashMap<String, Option<usize>>,
+    /// How many reads were asked for, and how many appends.
     reads: usize,
+    appends: usize,
 }
 
 struct Node {
@@ -130,7 +135,9 @@ impl StandIn {
             leader: Some(nodes - 1),
             nodes: listeners.iter().map(node).collect(),
             faults: Faults::default(),
+            pending: HashMap::new(),
             reads: 0,
+            appends: 0,
         };
         let cluster =
             Arc::new(Cluster { state: Mutex::new(state), changed: watch::Sender::new(0) });
@@ -250,6 +257,11 @@ impl StandIn {
     /// How many reads were asked for so far; subscriptions are none.
     pub(crate) fn reads(&self) -> usize {
         self.cluster.lock().reads
+    }
+
+    /// How many appends were asked for so far.
+    pub(crate) fn appends(&self) -> usize {
+        self.cluster.lock().appends
     }
 
     /// From now on the whole log shows the first event of an append so much before the others.

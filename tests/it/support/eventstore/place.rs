@@ -16,13 +16,19 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// On a server that can be disturbed.
+    pub(crate) fn standing_in() -> Self {
+        let server = StandIn::start(1);
+        Self { url: server.url(), server: Some(server) }
+    }
+
     pub(crate) fn fresh() -> Self {
-        let Some(real) = std::env::var_os(VARIABLE) else {
-            let server = StandIn::start(1);
-            return Self { url: server.url(), server: Some(server) };
-        };
+        let Some(real) = std::env::var_os(VARIABLE) else { return Self::standing_in() };
         let (real, id) = (real.into_string().unwrap(), SystemClock.fresh_id());
-        let mark = if real.contains('?') { '&' } else { '?' };
-        Self { url: format!("{real}{mark}prefix=test-{id}"), server: None }
+        let (hosts, query) = real.split_once('?').unwrap_or((&real, ""));
+        let settings = query.split('&').filter(|it| !it.is_empty() && !it.starts_with("prefix="));
+        let settings: Vec<&str> = settings.collect();
+        let settings = settings.join("&");
+        Self { url: format!("{hosts}?prefix=test-{id}&{settings}"), server: None }
     }
 }

@@ -111,7 +111,7 @@ impl Cluster {
             None => record.is_event(),
         } && record.position > from.beyond;
         let mut next = from.next;
-        let mut pages = 0;
+        let (mut pages, mut has_taken) = (0, false);
         loop {
             self.awake(node).await;
             let mut page = Vec::new();
@@ -127,6 +127,7 @@ impl Cluster {
                 };
                 for record in looked.iter().filter(|record| takes(record)) {
                     page.push(record.message(structured));
+                    has_taken = true;
                     checkpoint = place(record.position);
                 }
                 let full = looked.len() == window;
@@ -143,6 +144,9 @@ impl Cluster {
             if !full {
                 break;
             }
+        }
+        if filter.is_some() && from.from_start && pages == 0 && !has_taken {
+            messages.send(Ok(json!({ "checkpoint": place(u64::MAX) }))).await.ok()?;
         }
         messages.send(Ok(json!({ "caught_up": {} }))).await.ok()?;
         let mut looked = 0;
