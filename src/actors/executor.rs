@@ -26,6 +26,16 @@ use crate::template::StackDefinition;
 /// the square of this.
 const ASKS_MAX: usize = 2_000;
 
+/// Runs a program that looks to its end: what would change something is not asked for.
+pub(super) async fn look<T>(
+    services: &Arc<Services>,
+    session: &Session,
+    program: impl Fn(&Asks<'_>) -> T,
+) -> T {
+    let executor = Executor::new(Some(services), session);
+    Executor { only_looks: true, ..executor }.run(program).await
+}
+
 /// Runs a program to its end.
 pub(super) async fn run<T>(
     services: &Arc<Services>,
@@ -104,6 +114,7 @@ pub(super) async fn check_in_cloud(
 ) -> Result<(), Refusal> {
     let mut executor = Executor::new(None, session);
     executor.heard = Some(Heard::new());
+    executor.only_looks = true;
     for check in checks {
         executor.run(|cloud| registry.check_in_cloud(definition, check, cloud)).await?;
     }
@@ -126,14 +137,25 @@ struct Executor<'a> {
     there: Option<Session>,
     /// The stack's user who called last.
     user: Option<(StackUser, Session)>,
+    /// Whether an ask that would change something is answered with [`CloudError::OnlyLooks`].
+    only_looks: bool,
     /// What came of each look at the cloud, by its path, where several programs ask the same.
     heard: Option<Heard>,
 }
 
 impl<'a> Executor<'a> {
     fn new(services: Option<&'a Arc<Services>>, session: &'a Session) -> Self {
-        let (asked, claimant, child) = (Arc::default(), None, None);
-        Self { services, session, asked, claimant, child, there: None, user: None, heard: None }
+        Self {
+            services,
+            session,
+            asked: Arc::default(),
+            claimant: None,
+            child: None,
+            there: None,
+            user: None,
+            only_looks: false,
+            heard: None,
+        }
     }
 
     /// Sends a request, if it is not known what comes of it.
@@ -171,6 +193,10 @@ impl<'a> Executor<'a> {
     }
 
     async fn answer_next(&mut self, ask: Box<Ask>, run: &mut Run) {
+        if self.only_looks && ask.changes() {
+            let refused = CloudError::OnlyLooks(ask.to_string());
+            return run.answered(ask, Err(refused));
+        }
         let session = self.session;
         // On the heap: what gets an answer is large, and would be moved from frame to frame.
         let answer = session.covers(Box::pin(self.answer(&ask))).await;
@@ -339,4 +365,29 @@ pub fn run_again(
         }
     };
     Ok(Rerun { asked, outcome })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::openstack::Service;
+
+    #[tokio::test]
+    async fn whoever_looks_is_refused_what_would_change_something() {
+        let clock: Arc<dyn Clock> = Arc::new(SimulatedClock::new(1));
+        let session = Session::detached(&clock);
+        let mut executor = Executor { only_looks: true, ..Executor::new(None, &session) };
+        let error = async |executor: &mut Executor<'_>, request: Request| {
+            executor.run(|cloud| cloud.send(request.clone())).await.unwrap_err()
+        };
+        let post = || Request::post(Service::Compute, "/servers/1/remote-consoles");
+        let refused = CloudError::OnlyLooks("POST compute:/servers/1/remote-consoles".to_owned());
+        assert_eq!(error(&mut executor, post()).await, refused);
+        // What only asks is sent, and gets nowhere here.
+        for request in [post().only_asking(), Request::get(Service::Compute, "/servers/1")] {
+            let error = error(&mut executor, request).await;
+            assert!(matches!(error, CloudError::Unsendable(_)), "{error:?}");
+        }
+    }
 }

@@ -203,7 +203,7 @@ impl Outside {
     ) -> Result<bool, Failure> {
         let (driver, session) = self.reach(driver_type, trustor).await?;
         let replaces = |cloud: &Asks<'_>| driver.replace_failed(cloud, subject);
-        executor::run(&self.services, &session, replaces).await
+        executor::look(&self.services, &session, replaces).await
     }
 
     /// What there is of a resource; what cannot be looked up is taken for what is on record, as in
@@ -222,7 +222,7 @@ impl Outside {
 
     /// The same, where the cloud is reached.
     async fn compared(&self, driver: &Declared, session: &Session, subject: &Subject) -> Reality {
-        let look = executor::run(&self.services, session, |it| driver.reality(it, subject));
+        let look = executor::look(&self.services, session, |it| driver.reality(it, subject));
         match tokio::time::timeout(OBSERVE_MAX, look).await {
             Ok(Ok(reality)) => reality,
             Ok(Err(error)) => as_recorded(subject, &error.told()),
@@ -277,7 +277,7 @@ impl Outside {
         if driver.nests().is_some() {
             return nested::attributes(services, session, driver, subject, wanted).await;
         }
-        let look = executor::run(services, session, |it| driver.attributes(it, subject, wanted));
+        let look = executor::look(services, session, |it| driver.attributes(it, subject, wanted));
         let error = match tokio::time::timeout(OBSERVE_MAX, look).await {
             Ok(Ok(attributes)) => return attributes,
             Ok(Err(error)) => error.told(),
@@ -311,7 +311,7 @@ pub(super) async fn is_lost(
     let (driver_type, user) = (&definition.driver_type, &resource.signals_for);
     let (driver, session) = reach(services, driver_type, &stack.project_id, user).await?;
     let replaces = |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
-    executor::run(services, &session, replaces).await
+    executor::look(services, &session, replaces).await
 }
 
 async fn reach(

@@ -288,7 +288,7 @@ impl Engine {
             return Ok(found);
         }
         let look = |cloud: &Asks<'_>| driver.attributes(cloud, &subject, attributes);
-        executor::run(&self.services, &session, look).await.map_err(|error| {
+        executor::look(&self.services, &session, look).await.map_err(|error| {
             let message = mask_repeated(&error.to_string(), &secrets);
             Refusal::new(error.class().to_owned(), message)
         })

@@ -60,6 +60,9 @@ pub enum CloudError {
     /// A credential for another cloud cannot be had, or opens nothing there.
     #[error("{message}")]
     Credential { class: Cow<'static, str>, message: String, is_transient: bool },
+    /// Whoever only looks asked for what would change something.
+    #[error("{0} would change something, and whoever asks only looks")]
+    OnlyLooks(String),
     /// The session reaches no cloud, or the request cannot be put on the wire.
     #[error("{0}")]
     Unsendable(String),
@@ -77,7 +80,7 @@ impl CloudError {
             CloudError::NoMicroversion { .. } => "InvalidServiceVersion",
             CloudError::InvalidToken => "Unauthorized",
             CloudError::Credential { class, .. } => class,
-            CloudError::Unsendable(_) => "ClientException",
+            CloudError::OnlyLooks(_) | CloudError::Unsendable(_) => "ClientException",
         }
     }
 
@@ -93,6 +96,7 @@ impl CloudError {
             | CloudError::NoEndpoint { .. }
             | CloudError::NoMicroversion { .. }
             | CloudError::Credential { .. }
+            | CloudError::OnlyLooks(_)
             | CloudError::Unsendable(_) => None,
         }
     }
@@ -146,6 +150,7 @@ impl CloudError {
             | CloudError::NoEndpoint { .. }
             | CloudError::NoMicroversion { .. }
             | CloudError::InvalidToken
+            | CloudError::OnlyLooks(_)
             | CloudError::Unsendable(_) => false,
         }
     }
@@ -163,6 +168,7 @@ impl CloudError {
             | CloudError::NoMicroversion { .. }
             | CloudError::InvalidToken
             | CloudError::Credential { .. }
+            | CloudError::OnlyLooks(_)
             | CloudError::Unsendable(_) => false,
         }
     }
@@ -188,6 +194,7 @@ impl CloudError {
             | CloudError::NoMicroversion { .. }
             | CloudError::InvalidToken
             | CloudError::Credential { .. }
+            | CloudError::OnlyLooks(_)
             | CloudError::Unsendable(_) => None,
         }
     }

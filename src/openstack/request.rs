@@ -77,6 +77,8 @@ pub struct Request {
     pub microversion: Option<Microversion>,
     /// How long the call may take, where that is not what the settings say.
     pub time_limit: Option<Duration>,
+    /// That it changes nothing, whatever its method.
+    pub only_asks: bool,
 }
 
 impl Request {
@@ -91,7 +93,19 @@ impl Request {
             body: Body::None,
             microversion: None,
             time_limit: None,
+            only_asks: false,
         }
+    }
+
+    /// Whether it may change something.
+    pub fn changes(&self) -> bool {
+        !self.method.is_read() && !self.only_asks
+    }
+
+    /// The same request, which changes nothing.
+    #[must_use]
+    pub fn only_asking(self) -> Self {
+        Self { only_asks: true, ..self }
     }
 
     /// Reads an object or a list.

@@ -51,7 +51,7 @@ impl Registry {
             "environment": taint::plain_map(source.environment),
             "parameters": parameters,
         });
-        match there.send(Request::post(heat, "/validate").json(body)) {
+        match there.send(Request::post(heat, "/validate").json(body).only_asking()) {
             Ok(_) => Ok(()),
             Err(error) if error.is_transient() => Err(Refusal::unavailable(error.to_string())),
             Err(error) => Err(refused(&error.to_string())),

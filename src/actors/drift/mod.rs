@@ -120,7 +120,7 @@ impl Engine {
             None => Found::NotCompared,
             Some((driver, subject)) => {
                 let compare = |cloud: &Asks<'_>| driver.reality(cloud, &subject);
-                let look = executor::run(&self.services, session, compare);
+                let look = executor::look(&self.services, session, compare);
                 match tokio::time::timeout(LOOK_MAX, look).await {
                     Ok(Ok(Reality::Gone)) => Found::Gone,
                     Ok(Ok(Reality::Differs(live))) => self.differing(&resource, live),

@@ -57,7 +57,7 @@ impl Beating<'_> {
         let (driver, subject, nesting): (_, _, Nesting) = looked.ok_or_else(unsupported)?;
         let nested = driver.nests().ok_or_else(unsupported)?;
         let mut subject = nested.with_members(&subject, members).ok_or_else(unsupported)?;
-        let look = executor::run(services, session, |cloud| nested.look(cloud, &subject)).await;
+        let look = executor::look(services, session, |cloud| nested.look(cloud, &subject)).await;
         subject.data.extend(look?);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
         let beat = ChildBeat {

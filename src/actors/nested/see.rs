@@ -191,7 +191,7 @@ async fn of_member(
     let mut values = match driver.nests() {
         Some(_) => attributes(services, session, driver.as_ref(), &subject, &wanted).await,
         None => {
-            match executor::run(services, session, |it| driver.attributes(it, &subject, &wanted))
+            match executor::look(services, session, |it| driver.attributes(it, &subject, &wanted))
                 .await
             {
                 Ok(values) => values,

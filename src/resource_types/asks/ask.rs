@@ -155,8 +155,8 @@ impl Ask {
             Ask::Call(request)
             | Ask::CallThere(request)
             | Ask::CallInDomain(request)
-            | Ask::CallAsUser { request, .. } => !request.method.is_read(),
-            Ask::Calls(requests) => requests.iter().any(|request| !request.method.is_read()),
+            | Ask::CallAsUser { request, .. } => request.changes(),
+            Ask::Calls(requests) => requests.iter().any(Request::changes),
             Ask::Software { ask, .. } => ask.changes(),
             Ask::Alarm { .. } => true,
             Ask::Poll { .. }

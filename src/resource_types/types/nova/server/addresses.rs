@@ -136,6 +136,7 @@ fn consoles(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
     for (kind, protocol) in CONSOLES {
         let body = json!({ "remote_console": { "protocol": protocol, "type": kind } });
         let request = server_request(Method::Post, subject, "/remote-consoles").json(body);
+        let request = request.only_asking();
         let url = match cloud.send(request) {
             Ok(response) => response.json()?["remote_console"]["url"].take(),
             Err(error) => format!("Cannot get console url: {error}").into(),
