@@ -275,7 +275,7 @@ impl PropertySchema {
 
     /// What counts where nothing is given. A schema may have a boolean's default as text, which
     /// Heat shows so and reads like a given one.
-    fn default_value(&self) -> Option<Value> {
+    pub(in crate::resource_types) fn default_value(&self) -> Option<Value> {
         match (self.kind, &self.default) {
             (Kind::Boolean, Some(Value::String(text))) => {
                 Some(text.eq_ignore_ascii_case("true").into())

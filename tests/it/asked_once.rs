@@ -28,6 +28,6 @@ async fn a_request_asks_the_cloud_for_a_name_once() {
         of_cloud.map(|seen| format!("{} {}", seen.method, seen.path)).collect();
     asked.sort();
     let times = |word: &str| asked.iter().filter(|line| line.contains(word)).count();
-    assert_eq!((times("name=cirros"), times("/flavors/m1.tiny"), times("id=private")), (1, 1, 1));
+    assert_eq!((times("name=cirros"), times("/flavors/m1.tiny"), times("name=private")), (1, 1, 1));
     assert!(asked.is_sorted_by(|one, next| one < next), "{asked:#?}");
 }

@@ -32,7 +32,7 @@ const LET_TIME_PASS: [(&str, usize, &str); 22] = [
     ("tests/it/simulation/outlets.rs", 2, "a process is killed at any moment"),
     ("tests/it/support/bell.rs", 1, "a receiver that answers late"),
     ("tests/it/support/cut_log.rs", 1, "a log that is silent for so long"),
-    ("tests/it/support/eventstore", 8, "a server that is silent or late for so long"),
+    ("tests/it/support/eventstore", 9, "a server that is silent or late for so long"),
     ("tests/it/support/wait.rs", 3, "the pause between two looks at another process"),
 ];
 

@@ -256,7 +256,16 @@ impl Declared {
         mut properties: JsonMap,
     ) -> Result<JsonMap, Failure> {
         let at = self.known_words(subject);
-        let known = |name: &String| at.get(name).cloned();
+        // A default is no name that somebody has given.
+        let schema = &self.declaration().properties;
+        let is_default = |name: &String, value: &Value| {
+            let given = subject.properties.get(name).is_some_and(|given| !given.is_null());
+            !given && schema.get(name).is_some_and(|it| it.default_value().as_ref() == Some(value))
+        };
+        let defaults = properties.iter().filter(|(name, value)| is_default(name, value));
+        let defaults: JsonMap =
+            defaults.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let known = |name: &String| at.get(name).or_else(|| defaults.get(name)).cloned();
         for (name, value) in &mut properties {
             if known(name).is_some() {
                 *value = Value::Null;

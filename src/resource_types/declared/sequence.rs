@@ -136,7 +136,8 @@ impl Declared {
                 let mut names = members.owners().chain([members.property()]);
                 is_meant && names.any(|name| changed.contains(name))
             }
-            Work::Delete => is_set && is_meant,
+            // What others have added goes, too, where all is taken.
+            Work::Delete => (is_set || members.takes_all()) && is_meant,
             Work::Act(_) => false,
         }
     }

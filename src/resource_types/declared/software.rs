@@ -1,6 +1,8 @@
 //! Software configurations that Hearth keeps to be deployed. The id of the resource is that of the
 //! configuration, so that making it twice makes one.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -76,7 +78,7 @@ impl Kept {
         let config = part(&self.0.config);
         let config = match self.0.form {
             Form::Value => config,
-            Form::CloudConfig => format!("#cloud-config\n{}", yaml_text(&config)).into(),
+            Form::CloudConfig => format!("#cloud-config\n{}", yaml_text(&sorted(config))).into(),
             Form::Multipart => joined(cloud, subject, &config)?.into(),
         };
         let options = part(&self.0.options);
@@ -90,6 +92,19 @@ impl Kept {
                 options: if options.is_null() { json!({}) } else { options },
             },
         })
+    }
+}
+
+/// Maps by their keys, as Heat writes them.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<String, Value> =
+                map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(sorted.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
     }
 }
 

@@ -2,7 +2,7 @@
 //! and a name is looked up where an id is wanted.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Declaration;
 use super::flat::WrittenTranslation;
@@ -46,12 +46,26 @@ impl Translation {
 }
 
 impl Declaration {
-    /// The properties with older names replaced by newer ones.
+    /// The properties with older names replaced by newer ones, which they may be one more item of.
     pub fn translated(&self, mut properties: JsonMap) -> JsonMap {
         for rule in &self.translation {
-            if let Translation::Replace { replace, with } = rule {
-                let path: Vec<&str> = replace.split('.').collect();
-                rename(&mut properties, &path, with);
+            match rule {
+                Translation::Replace { replace, with } => {
+                    let path: Vec<&str> = replace.split('.').collect();
+                    rename(&mut properties, &path, with);
+                }
+                Translation::Add { add, from } => {
+                    let value = properties.shift_remove(from);
+                    if let Some(value) = value.filter(|value| !value.is_null()) {
+                        match properties.get_mut(add) {
+                            Some(Value::Array(items)) => items.push(value),
+                            _ => drop(properties.insert(add.clone(), json!([value]))),
+                        }
+                    }
+                }
+                Translation::Delete { .. }
+                | Translation::Resolve { .. }
+                | Translation::Same { .. } => {}
             }
         }
         properties
@@ -60,7 +74,12 @@ impl Declaration {
     /// The newer names of those of the properties that have one.
     pub(crate) fn newer_names(&self, names: &[String]) -> Vec<String> {
         let newer = |rule: &Translation| match rule {
-            Translation::Replace { replace, with } if names.contains(with) => Some(replace.clone()),
+            Translation::Replace { replace: newer, with: older }
+            | Translation::Add { add: newer, from: older }
+                if names.contains(older) =>
+            {
+                Some(newer.clone())
+            }
             _ => None,
         };
         self.translation.iter().filter_map(newer).collect()

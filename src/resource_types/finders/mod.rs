@@ -42,9 +42,10 @@ impl Finder {
         }
         match self.by {
             By::Filters => {
-                for filter in ["id", "name"] {
-                    // A name goes to the filter of ids as well; Neutron takes any text there.
-                    let request = self.get(&self.at).query(filter, wanted).query("fields", "id");
+                // As Neutron's own client: what is no id is a name.
+                let filters: &[&str] = if is_uuid(wanted) { &["id", "name"] } else { &["name"] };
+                for filter in filters {
+                    let request = self.get(&self.at).query(*filter, wanted).query("fields", "id");
                     let found = self.listed(cloud, request)?;
                     if let Some(id) = self.only(&found, wanted)? {
                         return Ok(id);
@@ -107,7 +108,7 @@ impl Finder {
     /// The request for the list that has the object of this name.
     fn searched(&self, name: &str) -> Request {
         let request = self.get(self.search.as_ref().unwrap_or(&self.at));
-        match self.query.is_empty() && self.by == By::IdThenList {
+        match self.query.is_empty() && self.by == By::IdThenList && !self.unfiltered {
             true => request.query(&self.name, name),
             false => self.query.iter().fold(request, |request, (key, value)| {
                 request.query(key, value.replace("{name}", name))

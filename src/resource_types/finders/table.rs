@@ -35,6 +35,9 @@ pub(crate) struct Finder {
     /// The parameters of that search, `{name}` in them being the name; that alone when left out.
     #[serde(default)]
     pub(super) query: IndexMap<String, String>,
+    /// That list is not told of the name.
+    #[serde(default)]
+    pub(super) unfiltered: bool,
     /// What is no UUID is no id.
     #[serde(default)]
     pub(super) uuids: bool,

@@ -160,7 +160,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// One beat; a step that says it only looks may not change anything.
+    /// One beat; a step that only looks comes again as one that changes something, as in the
+    /// engine, where it asks for that.
     fn beat(
         &self,
         work: &Work,
@@ -176,8 +177,8 @@ impl<'a> Life<'a> {
             match run.go_on(program) {
                 Ok(outcome) => return outcome,
                 Err(ask) if ask.changes() && !may_change => {
-                    let text = format!("The step {} only looks, and asks for {ask:?}", step.name);
-                    return Err(Failure::Failed(text));
+                    let next = Step { mutates: true, ..step.clone() };
+                    return Ok(Beat::Next { learned: Learned::default(), next });
                 }
                 Err(ask) => {
                     let answer = world.answer(&ask);

@@ -74,6 +74,7 @@ pub(crate) enum Program {
     Volume,
     VolumeAttachment,
     WebImage,
+    Zone,
 }
 
 impl Program {
@@ -125,6 +126,7 @@ impl Program {
             Program::Subscription(kind) => Arc::new(kind),
             Program::Volume => Arc::new(cinder::volume::Volume),
             Program::VolumeAttachment => Arc::new(cinder::volume_attachment::VolumeAttachment),
+            Program::Zone => Arc::new(designate::zone::Zone),
             Program::WebImage => Arc::new(glance::web_image::WebImage),
         }
     }

@@ -142,6 +142,8 @@ impl Declared {
                 false => entries.into(),
             },
         );
+        let keys = entries.iter().filter_map(|one| one.get("key").cloned());
+        values.insert("keys".into(), keys.collect());
         Ok(Value::Object(values))
     }
 }

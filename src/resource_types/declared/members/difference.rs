@@ -43,7 +43,14 @@ pub(super) fn difference(
 /// The entries of a property, each once: the items of a list, the pairs of a map, or a text.
 pub(super) fn entries(value: Value) -> Vec<Value> {
     let all: Vec<Value> = match value {
-        Value::Array(items) => items,
+        Value::Array(mut items) => {
+            for item in &mut items {
+                if let Value::Object(map) = item {
+                    map.retain(|_, value| !value.is_null());
+                }
+            }
+            items
+        }
         Value::Object(map) => {
             map.into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect()
         }
@@ -51,10 +58,7 @@ pub(super) fn entries(value: Value) -> Vec<Value> {
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     };
     let mut once: Vec<Value> = Vec::new();
-    for mut one in all {
-        if let Value::Object(map) = &mut one {
-            map.retain(|_, value| !value.is_null());
-        }
+    for one in all {
         if !one.is_null() && !holds(&once, &one) {
             once.push(one);
         }
@@ -130,6 +134,12 @@ mod tests {
             [live, json!([]), json!([{ "port": 1 }, { "port": 1 }])],
             [json!([]), json!([])],
         );
+    }
+
+    #[test]
+    fn a_key_of_a_map_may_have_no_value() {
+        let wanted = entries(json!({ "a": "b", "n": null }));
+        assert_eq!(map_of(&wanted), json!({ "a": "b", "n": null }));
     }
 
     #[test]

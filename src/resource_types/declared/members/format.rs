@@ -23,7 +23,7 @@ pub struct Members {
     /// The property that is a map: each entry has `key` and `value`.
     #[serde(default)]
     pub(in crate::resource_types::declared) keys_of: Option<String>,
-    /// The entries where the property has none; words as in paths.
+    /// The entries at the creation where the property has none; words as in paths.
     #[serde(default, rename = "or")]
     pub(super) otherwise: Vec<String>,
     /// Where they are shown; left out, they are those that the last action left.
@@ -103,7 +103,7 @@ pub(super) enum Before {
     Update,
 }
 
-/// A call for one entry, or with `{added}` or `{dropped}` in its body for all.
+/// A call for one entry, or with `{added}`, `{dropped}` or `{keys}` in its body for all.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::resource_types::declared) struct MemberCall {
@@ -140,6 +140,11 @@ impl Members {
 
     pub(in crate::resource_types::declared) fn is_dropped(&self) -> bool {
         self.at_delete == AtDelete::Drop
+    }
+
+    /// Whether whatever is shown goes that is not wanted.
+    pub(in crate::resource_types::declared) fn takes_all(&self) -> bool {
+        self.takes == Takes::All && self.live.is_some()
     }
 
     /// Whether there are calls that add some.
@@ -197,7 +202,9 @@ impl MemberCall {
     pub(super) fn is_for_all(&self) -> bool {
         self.body.as_ref().is_some_and(|body| {
             let text = body.to_string();
-            ["{added}", "{dropped}", "\"added\"", "\"dropped\""].iter().any(|it| text.contains(it))
+            ["{added}", "{dropped}", "{keys}", "\"added\"", "\"dropped\""]
+                .iter()
+                .any(|it| text.contains(it))
         })
     }
 

@@ -64,7 +64,8 @@ impl Declared {
         let Beating { cloud, work, .. } = *beating;
         let wanted = match work {
             Work::Delete => Vec::new(),
-            Work::Create | Work::Update { .. } | Work::Act(_) => {
+            Work::Create => self.entries_or_others(cloud, subject, members)?,
+            Work::Update { .. } | Work::Act(_) => {
                 self.entries(cloud, subject, members, &subject.properties)?
             }
         };
@@ -129,7 +130,17 @@ impl Declared {
         properties.retain(|name, _| name == members.property());
         let mut properties = self.looked_up(cloud, subject, properties)?;
         let value = properties.get_mut(members.property()).map(Value::take).unwrap_or_default();
-        let entries = difference::entries(value);
+        Ok(difference::entries(value))
+    }
+
+    /// The same at the creation, when there may be some without the property.
+    fn entries_or_others(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+        members: &Members,
+    ) -> Result<Vec<Value>, Failure> {
+        let entries = self.entries(cloud, subject, members, &subject.properties)?;
         if !entries.is_empty() {
             return Ok(entries);
         }

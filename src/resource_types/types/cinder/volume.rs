@@ -216,8 +216,16 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failur
             }
         }
         Some(Stage::Describe) => {
-            let name = text(&given, "name").unwrap_or(&subject.physical_name);
-            let description = text(&given, "description").unwrap_or(&subject.physical_name);
+            // What is no longer said stays, as in Heat.
+            let former = match work {
+                Work::Update { before, .. } => Some(before),
+                Work::Create | Work::Delete | Work::Act(_) => None,
+            };
+            let said = |name: &str| {
+                let said = text(&given, name).or_else(|| text(former?, name));
+                said.unwrap_or(&subject.physical_name).to_owned()
+            };
+            let (name, description) = (said("name"), said("description"));
             let body = json!({ "volume": { "name": name, "description": description } });
             cloud.send(request(Method::Put, subject, "").json(body))?;
             Ok(match work {

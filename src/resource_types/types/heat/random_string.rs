@@ -28,11 +28,13 @@ impl RandomString {
             let characters = entry["sequence"].as_str().unwrap_or_default().chars();
             sources.push(Source { characters: distinct(characters), at_least: at_least(entry) });
         }
-        // The retired property `sequence` takes the place of the classes.
-        if let Some(class) = properties.get("sequence").and_then(Value::as_str) {
+        let classes = list(properties, "character_classes");
+        // The retired property `sequence`, which may be one of the classes by now, takes their place.
+        let retired = properties.get("sequence").and_then(Value::as_str);
+        if let Some(class) = retired.or_else(|| classes.iter().find_map(Value::as_str)) {
             sources.push(Source { characters: members(class), at_least: 1 });
         } else {
-            for entry in list(properties, "character_classes") {
+            for entry in classes {
                 let class = entry["class"].as_str().unwrap_or("lettersdigits");
                 sources.push(Source { characters: members(class), at_least: at_least(entry) });
             }

@@ -22,6 +22,7 @@ use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::python;
 use crate::resource_types::stage::Stages;
 
 /// By what way a server is told of its configurations.
@@ -66,7 +67,7 @@ pub(super) fn metadata_texts(metadata: &Value) -> Value {
     let pairs = metadata.as_object().into_iter().flatten().map(|(key, value)| {
         let text = match value {
             Value::String(text) => text.clone(),
-            other => other.to_string(),
+            other => python::json(other),
         };
         (key.clone(), Value::from(text))
     });
@@ -252,7 +253,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
             },
         },
         Some(Stage::Password) => {
-            let password = given.get("admin_pass").cloned().unwrap_or("".into());
+            let password = given.get("admin_pass").cloned().unwrap_or_default();
             let body = json!({ "changePassword": { "adminPass": password } });
             cloud.send(action(subject, body))?;
             Ok(done_with(Stage::Password))
@@ -336,8 +337,9 @@ fn rebuild(
     }
     let mut body = json!({ "imageRef": resolved.get("image") });
     if changed.contains("image") {
-        let policy = text(&resolved, "image_update_policy");
-        body["preserve_ephemeral"] = (policy == Some("REBUILD_PRESERVE_EPHEMERAL")).into();
+        if text(&resolved, "image_update_policy") == Some("REBUILD_PRESERVE_EPHEMERAL") {
+            body["preserve_ephemeral"] = true.into();
+        }
         if let Some(password) = text(&resolved, "admin_pass") {
             body["adminPass"] = password.into();
         }
