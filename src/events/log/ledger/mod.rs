@@ -481,7 +481,15 @@ impl Ledger {
             match work {
                 Work::Blob(..) | Work::Key(..) => state.queue.push_back(work),
                 Work::DestroyKey(scope, done) => {
-                    state.keys.remove(&scope);
+                    // A key that waits still has its scope again.
+                    let waits = state.queue.iter().find_map(|work| match work {
+                        Work::Key(of, key) if *of == scope => Some(key.clone()),
+                        _ => None,
+                    });
+                    match waits {
+                        Some(key) => drop(state.keys.insert(scope, StoredKey::Sealed(key))),
+                        None => drop(state.keys.remove(&scope)),
+                    }
                     told.push(done);
                 }
                 Work::Tombstone(_, done)

@@ -104,6 +104,29 @@ pub(super) struct Session {
 
 /// What a server has to take at once: a statement with a row of the largest kind, several times.
 const PACKET_MIN: u64 = 16 << 20;
+/// What a server is asked of itself.
+const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+                        ('wsrep_on', 'wsrep_provider', 'read_only', 'max_allowed_packet')";
+
+/// How a server is set, by name.
+struct Settings(Vec<(String, String)>);
+
+impl Settings {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    fn is(&self, name: &str, value: &str) -> bool {
+        self.get(name) == Some(value)
+    }
+
+    /// Whether the server is of a cluster. In Percona XtraDB Cluster 8 `wsrep_on` is a session's alone.
+    fn is_of_cluster(&self) -> bool {
+        let has_provider =
+            self.get("wsrep_provider").is_some_and(|it| !it.is_empty() && it != "none");
+        has_provider && !self.is("wsrep_on", "OFF")
+    }
+}
 
 impl Session {
     /// Connects to one of the hosts. Errors: `Elsewhere` where it is not fit, too.
@@ -125,20 +148,16 @@ impl Session {
     }
 
     async fn check(&mut self) -> Result<(), Failure> {
-        let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-                   ('wsrep_on', 'read_only', 'max_allowed_packet')";
-        let set: Vec<(String, String)> = self.ask(sql, ()).await?;
-        let is_on = |name: &str| set.iter().any(|(it, value)| it == name && value == "ON");
-        if is_on("read_only") {
+        let set = Settings(self.ask(SETTINGS, ()).await?);
+        if set.is("read_only", "ON") {
             return Err(Failure::Elsewhere("it is read-only".to_owned()));
         }
-        let packet = set.iter().find(|(name, _)| name == "max_allowed_packet");
-        let packet = packet.and_then(|(_, value)| value.parse::<u64>().ok());
+        let packet = set.get("max_allowed_packet").and_then(|value| value.parse::<u64>().ok());
         if packet.is_some_and(|packet| packet < PACKET_MIN) {
             let reason = format!("its max_allowed_packet is less than {} MiB", PACKET_MIN >> 20);
             return Err(Failure::Elsewhere(reason));
         }
-        if is_on("wsrep_on") {
+        if set.is_of_cluster() {
             let ready: Vec<(String, String)> =
                 self.ask("SHOW GLOBAL STATUS LIKE 'wsrep_ready'", ()).await?;
             if ready.first().is_none_or(|(_, value)| value != "ON") {
@@ -281,6 +300,20 @@ mod tests {
     fn failure(code: u16) -> Failure {
         let (message, state) = ("it may repeat a value".to_owned(), "HY000".to_owned());
         Failure::from(Error::Server(ServerError { code, message, state }))
+    }
+
+    #[test]
+    fn a_cluster_is_known_by_its_provider_whether_or_not_it_says_that_it_is_on() {
+        let provider = ("wsrep_provider", "/usr/lib/galera/libgalera_smm.so");
+        let is_of_cluster = |set: &[(&str, &str)]| {
+            let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            Settings(set.collect()).is_of_cluster()
+        };
+        assert!(is_of_cluster(&[provider, ("wsrep_on", "ON")]), "MariaDB");
+        assert!(is_of_cluster(&[provider]), "Percona XtraDB Cluster 8");
+        assert!(!is_of_cluster(&[("wsrep_provider", "none"), ("wsrep_on", "OFF")]), "one server");
+        assert!(!is_of_cluster(&[provider, ("wsrep_on", "OFF")]), "one that left its cluster");
+        assert!(!is_of_cluster(&[]), "MySQL");
     }
 
     #[test]

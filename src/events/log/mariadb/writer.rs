@@ -58,8 +58,14 @@ enum Outcome {
     Written(Checkpoint),
     /// Nothing of it is there.
     Refused(String),
-    /// Another process has taken the log over.
-    Fenced,
+    /// Another process has taken the log over, or has written what only this one may write.
+    Fenced(String),
+}
+
+impl Outcome {
+    fn taken_over() -> Self {
+        Self::Fenced("another process has taken the log over".to_owned())
+    }
 }
 
 impl Writer {
@@ -86,10 +92,9 @@ impl Writer {
                         std::thread::sleep(CROWD_REST);
                     }
                 }
-                Outcome::Fenced => {
-                    let reason = "another process has taken the log over";
+                Outcome::Fenced(reason) => {
                     tracing::error!("{reason}");
-                    return ledger.taken_over(group, reason);
+                    return ledger.taken_over(group, &reason);
                 }
                 Outcome::Refused(reason) => {
                     tracing::error!(reason, "the log cannot be written");
@@ -228,7 +233,7 @@ async fn attempt_in_doubt(
     if group.iter().all(tidies) {
         return Ok(match claim::renew(session, claim).await? {
             true => Outcome::Written(end),
-            false => Outcome::Fenced,
+            false => Outcome::taken_over(),
         });
     }
     if sent.is_some()
@@ -237,6 +242,9 @@ async fn attempt_in_doubt(
         return Ok(outcome);
     }
     let batch = Batch::of(group, end, signer, session).await?;
+    if let Some(scope) = &batch.of_two_keys {
+        return Ok(Outcome::Fenced(format!("the log has another key of {scope} already")));
+    }
     let mut is_in_doubt = false;
     match write(session, claim, &batch, &mut is_in_doubt).await {
         Ok(true) => {
@@ -300,7 +308,7 @@ async fn look(
 ) -> Result<Option<Outcome>, Failure> {
     let sql = "SELECT turn, epoch, checkpoint FROM sequencer WHERE id = 0";
     let row: Option<(u64, u64, Option<Vec<u8>>)> = session.ask_one(sql, ()).await?;
-    let Some((turn, epoch, end)) = row else { return Ok(Some(Outcome::Fenced)) };
+    let Some((turn, epoch, end)) = row else { return Ok(Some(Outcome::taken_over())) };
     if (turn, epoch) == (claim.turn, claim.epoch) {
         return Ok(None);
     }
@@ -310,7 +318,7 @@ async fn look(
             claim.turn += 1;
             Outcome::Written(sent.end)
         }
-        _ => Outcome::Fenced,
+        _ => Outcome::taken_over(),
     }))
 }
 
