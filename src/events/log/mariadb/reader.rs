@@ -107,7 +107,10 @@ impl Reader {
                 };
                 let reason = match read {
                     Ok(read) => return Ok(read),
-                    Err(Failure::Refused(reason)) => return Err(LogError::Unavailable(reason)),
+                    Err(Failure::Refused(reason)) => {
+                        line.drop_session();
+                        return Err(LogError::Unavailable(reason));
+                    }
                     Err(Failure::Again) => Failure::Again.reason(),
                     Err(Failure::Elsewhere(reason)) => {
                         tracing::debug!(reason, "the log is read at another server");

@@ -30,14 +30,15 @@ const SETUP_LOCKS: &str =
 const SETUP_CLUSTER: &str = "SET SESSION wsrep_sync_wait = 1";
 const WITHOUT_WAITS: &str = "SET SESSION wsrep_sync_wait = 0";
 
-/// Deadlock, which is also how a cluster refuses a transaction; lock wait timeout.
-const TRY_AGAIN: [u16; 2] = [1213, 1205];
-/// What a server says that may do it later, or of which another may do it: too many connections,
-/// not the user's (yet), being shut down, not ready, read only, killed, not there (yet), and a
-/// cluster that was lost in the midst of a commit or of its end.
-const ELSEWHERE: [u16; 19] = [
-    1040, 1044, 1045, 1047, 1049, 1053, 1130, 1158, 1159, 1160, 1161, 1180, 1181, 1203, 1290, 1317,
-    1792, 1836, 1927,
+/// Deadlock, which is also how a cluster refuses a transaction.
+const TRY_AGAIN: u16 = 1213;
+/// What a server says of the statement itself, or of its room and what the user may do: a full disk
+/// or table, too much at once, no such table or column, values that do not fit, two of the same, a
+/// binary log of statements, no right, what a trigger says. Whatever else a server or a proxy before
+/// it says is a state that passes, or that another server is not in.
+const REFUSED: [u16; 22] = [
+    1021, 1048, 1054, 1062, 1064, 1114, 1118, 1136, 1142, 1143, 1146, 1153, 1197, 1227, 1264, 1292,
+    1364, 1366, 1406, 1644, 1665, 1690,
 ];
 
 /// Why a statement was not answered as it should.
@@ -63,13 +64,14 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Server(error) if TRY_AGAIN.contains(&error.code) => Self::Again,
-            // The message may repeat a value out of a statement, and is left out.
-            Error::Server(error) if ELSEWHERE.contains(&error.code) => {
-                Self::Elsewhere(format!("the server refused it (error {})", error.code))
-            }
+            Error::Server(error) if error.code == TRY_AGAIN => Self::Again,
             Error::Server(error) => {
-                Self::Refused(format!("the server refused it (error {})", error.code))
+                // The message may repeat a value out of a statement, and is left out.
+                let reason = format!("the server refused it (error {})", error.code);
+                match REFUSED.contains(&error.code) {
+                    true => Self::Refused(reason),
+                    false => Self::Elsewhere(reason),
+                }
             }
             Error::Io(error) => Self::Elsewhere(format!("the connection failed: {error}")),
             Error::Driver(_) => Self::Elsewhere("the connection was lost".to_owned()),
@@ -325,9 +327,11 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_a_cluster_was_lost_in_is_looked_for_elsewhere_and_a_full_disk_is_a_no() {
+    fn what_passes_is_asked_again_elsewhere_and_a_full_disk_is_a_no() {
         assert!(matches!(failure(1213), Failure::Again));
-        for code in [1047, 1180, 1181] {
+        // Of a cluster that was lost in a commit, a lock that another client holds, statements that
+        // took too long, group replication, and ProxySQL without a server.
+        for code in [1047, 1180, 1181, 1205, 1969, 3024, 3101, 9001] {
             assert!(matches!(failure(code), Failure::Elsewhere(_)), "{code}");
         }
         let Failure::Refused(reason) = failure(1114) else { panic!("it is tried for ever") };
