@@ -131,7 +131,7 @@ async fn prove(
     }
     let batch = Batch::broken(walk(session).await?, reason.as_deref(), signer);
     match write(session, claim, &batch, &mut false).await? {
-        true => claim.turn += 1,
+        true => claim.go_on(),
         // Somebody else writes by now: from the start.
         false => return Err(Failure::Again),
     }

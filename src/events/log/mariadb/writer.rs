@@ -248,7 +248,7 @@ async fn attempt_in_doubt(
     let mut is_in_doubt = false;
     match write(session, claim, &batch, &mut is_in_doubt).await {
         Ok(true) => {
-            claim.turn += 1;
+            claim.go_on();
             Ok(Outcome::Written(batch.end))
         }
         // An earlier try was written after it was looked for, or another process writes.
@@ -306,16 +306,17 @@ async fn look(
     claim: &mut Claim,
     sent: Option<&Batch>,
 ) -> Result<Option<Outcome>, Failure> {
-    let sql = "SELECT turn, epoch, checkpoint FROM sequencer WHERE id = 0";
-    let row: Option<(u64, u64, Option<Vec<u8>>)> = session.ask_one(sql, ()).await?;
-    let Some((turn, epoch, end)) = row else { return Ok(Some(Outcome::taken_over())) };
-    if (turn, epoch) == (claim.turn, claim.epoch) {
+    let sql = "SELECT turn, epoch, holder, checkpoint FROM sequencer WHERE id = 0";
+    let row: Option<(u64, u64, Vec<u8>, Option<Vec<u8>>)> = session.ask_one(sql, ()).await?;
+    let Some((turn, epoch, holder, end)) = row else { return Ok(Some(Outcome::taken_over())) };
+    if claim.is_at(turn, epoch, &holder) {
         return Ok(None);
     }
     let there = sent.filter(|sent| end.as_deref() == Some(sent.checkpoint.as_bytes()));
     Ok(Some(match there {
-        Some(sent) if (turn, epoch) == (claim.turn + 1, claim.epoch) => {
-            claim.turn += 1;
+        // Whoever has taken the log over since goes on after it; the next group is told.
+        Some(sent) if turn == claim.turn + 1 => {
+            claim.go_on();
             Outcome::Written(sent.end)
         }
         _ => Outcome::taken_over(),
