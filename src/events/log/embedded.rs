@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::timeout;
 
 use super::ledger::{Ledger, StoredKey};
 use super::store::Store;
@@ -24,6 +25,8 @@ pub(super) const FOLLOWED_EVERY: Duration = Duration::from_millis(100);
 /// How many look something up at the same time, each on a thread of its own, in a store that may wait
 /// for a server: more would wait for its readers.
 const LOOKS_MAX: usize = 16;
+/// How long one waits for its turn: as long as a look takes at most.
+const TURN_WITHIN: Duration = Duration::from_secs(20);
 
 /// A log that one process writes. `MemoryLog`, `SqliteLog` and `MariadbLog` are its kinds.
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
@@ -84,7 +87,9 @@ impl<S: Store> Embedded<S> {
             return look(&self.store);
         }
         let stopped = || LogError::Unavailable("the log's reader stopped".to_owned());
-        let turn = Arc::clone(&self.looks).acquire_owned().await.map_err(|_| stopped())?;
+        let turn = timeout(TURN_WITHIN, Arc::clone(&self.looks).acquire_owned()).await;
+        let late = |_| LogError::Unavailable("all that is asked of it waits".to_owned());
+        let turn = turn.map_err(late)?.map_err(|_| stopped())?;
         let store = Arc::clone(&self.store);
         let looked = apart(move || {
             // The turn is over when the look is, whoever still waits for it.
@@ -476,6 +481,14 @@ mod tests {
         answer.send(()).unwrap();
         let all = log.looks.acquire_many(LOOKS_MAX as u32).await;
         assert!(all.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_whose_turn_does_not_come_is_given_up() {
+        let (log, _answer) = silent();
+        let _all = log.looks.acquire_many(LOOKS_MAX as u32).await.unwrap();
+        let read = log.read(&StreamId::stack(StackId::default()), StreamRevision(0)).await;
+        assert!(matches!(read, Err(LogError::Unavailable(_))), "{read:?}");
     }
 
     #[tokio::test]

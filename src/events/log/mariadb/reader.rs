@@ -17,8 +17,8 @@ use crate::events::{Position, RecordedEvent, StreamId};
 
 /// How many read at the same time.
 const READERS: usize = 4;
-/// How long a reader goes from host to host before it gives up: longer than a cluster needs to go
-/// on, and, by `look_max`, long enough for one that is slow.
+/// How long after it was asked a reader goes from host to host before it gives up: longer than a
+/// cluster needs to go on, and, by `look_max`, long enough for one that is slow.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two rounds of the hosts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -66,8 +66,8 @@ impl Readers {
         &self,
         read: impl AsyncFn(&mut Session) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, LogError> {
-        let (told, answer) = sync_channel(1);
-        let job: Job = Box::new(move |reader| drop(told.send(reader.run(read))));
+        let ((told, answer), asked_at) = (sync_channel(1), Instant::now());
+        let job: Job = Box::new(move |reader| drop(told.send(reader.run(asked_at, read))));
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = jobs.is_some_and(|jobs| jobs.send(job).is_ok());
         let closed = || LogError::Unavailable("the log is closed".to_owned());
@@ -90,11 +90,15 @@ fn next(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
 impl Reader {
     fn run<T>(
         &mut self,
+        asked_at: Instant,
         read: impl AsyncFn(&mut Session) -> Result<T, Failure>,
     ) -> Result<T, LogError> {
         let Self { runtime, line } = self;
+        if asked_at.elapsed() > PATIENCE {
+            return Err(LogError::Unavailable("all readers wait for an answer".to_owned()));
+        }
         runtime.block_on(async {
-            let (begun, mut tries) = (Instant::now(), 0);
+            let mut tries = 0;
             loop {
                 let read = match line.session().await {
                     Ok(session) => {
@@ -119,7 +123,7 @@ impl Reader {
                         reason
                     }
                 };
-                if begun.elapsed() > PATIENCE {
+                if asked_at.elapsed() > PATIENCE {
                     return Err(LogError::Unavailable(reason));
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -306,5 +310,16 @@ mod tests {
             passed <= PATIENCE
         });
         assert_eq!(within.max(), Some(STATEMENT_MAX * 2));
+    }
+
+    #[test]
+    fn what_has_waited_for_a_reader_for_too_long_is_asked_no_more() {
+        let address = Address::parse("mysql://hearth@127.0.0.1:1/hearth").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut reader = Reader { runtime, line: Line::new(Arc::new(address)) };
+        let long_ago = Instant::now().checked_sub(PATIENCE * 2).unwrap();
+        let read = reader.run(long_ago, async |_| Ok(()));
+        let Err(LogError::Unavailable(reason)) = read else { panic!("{read:?}") };
+        assert_eq!(reason, "all readers wait for an answer");
     }
 }
