@@ -1,7 +1,7 @@
 //! The embedded log: the ledger in memory before a store that keeps what is durable. One
 //! implementation of `EventLog` for the memory, the SQLite and the MariaDB store.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,8 +33,6 @@ const TURN_WITHIN: Duration = Duration::from_secs(20);
 pub struct Embedded<S: Store> {
     pub(super) ledger: Arc<Ledger>,
     pub(super) store: Arc<S>,
-    /// Held while a key is looked up and made, so that a scope gets one key.
-    keys: Mutex<()>,
     looks: Arc<Semaphore>,
     is_read_only: bool,
 }
@@ -42,13 +40,7 @@ pub struct Embedded<S: Store> {
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 impl<S: Store> Embedded<S> {
     pub(super) fn of(ledger: Arc<Ledger>, store: Arc<S>) -> Self {
-        Self {
-            ledger,
-            store,
-            keys: Mutex::new(()),
-            looks: Arc::new(Semaphore::new(LOOKS_MAX)),
-            is_read_only: false,
-        }
+        Self { ledger, store, looks: Arc::new(Semaphore::new(LOOKS_MAX)), is_read_only: false }
     }
 
     /// A log that others write, as it stands now.
@@ -300,15 +292,17 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError> {
-        let _one_at_a_time = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match self.stored_key(scope)? {
-            StoredKey::Sealed(key) => Ok(key),
-            StoredKey::Destroyed => Err(LogError::KeyDestroyed(scope.to_owned())),
-            StoredKey::Absent => {
-                let key = fresh();
-                self.ledger.put_key(scope, key.clone())?;
+        loop {
+            // No lock is held over the look, for a server may be silent. A key that others made
+            // meanwhile shows in the ledger, or in the count once it is written.
+            let written = self.ledger.keys_written();
+            if let Some(key) = self.find_key(scope)? {
+                return Ok(key);
+            }
+            let key = fresh();
+            if self.ledger.put_key(scope, &key, written)? {
                 self.store.queued(&self.ledger);
-                Ok(key)
+                return Ok(key);
             }
         }
     }
@@ -384,6 +378,7 @@ async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogErr
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     use futures::FutureExt;
@@ -489,6 +484,18 @@ mod tests {
         let _all = log.looks.acquire_many(LOOKS_MAX as u32).await.unwrap();
         let read = log.read(&StreamId::stack(StackId::default()), StreamRevision(0)).await;
         assert!(matches!(read, Err(LogError::Unavailable(_))), "{read:?}");
+    }
+
+    #[test]
+    fn a_key_that_was_made_or_written_during_a_look_is_not_made_again() {
+        let (log, _answer) = silent();
+        let written = log.ledger.keys_written();
+        let put = |key: u8| log.ledger.put_key("stack-a", &[key], written).unwrap();
+        assert!(put(1));
+        assert!(!put(2), "it waits for the writer");
+        log.ledger.written(log.ledger.take_group().unwrap());
+        assert_eq!(log.ledger.key("stack-a"), None);
+        assert!(!put(2), "it was looked for before it was written");
     }
 
     #[tokio::test]
