@@ -188,9 +188,9 @@ impl<S: Store> EventLog for Embedded<S> {
                     self.look(move |store| store.tip(&wanted)).await?.next
                 }
             };
-            let generation = *self.ledger.generation().borrow();
-            // Otherwise some of it may have been lost while it was read.
-            if generation == unwritten.generation {
+            let generation = unwritten.generation;
+            // Otherwise some of it may have been lost while it was read. What others write is not.
+            if self.is_read_only || *self.ledger.generation().borrow() == generation {
                 return Ok(StreamSlice {
                     events,
                     head: Head { next, generation, ..Head::default() },
@@ -496,6 +496,21 @@ mod tests {
         log.ledger.written(log.ledger.take_group().unwrap());
         assert_eq!(log.ledger.key("stack-a"), None);
         assert!(!put(2), "it was looked for before it was written");
+    }
+
+    #[tokio::test]
+    async fn a_read_of_what_others_write_does_not_begin_anew_each_time_they_have_written() {
+        let (answer, answers) = channel();
+        let log = Embedded::to_read(Arc::new(Silent(Mutex::new(answers)))).unwrap();
+        let stream = StreamId::stack(StackId::default());
+        let others = async {
+            log.ledger.moved_to(Position(9));
+            // One answer is all it gets.
+            answer.send(()).unwrap();
+        };
+        let (read, ()) = tokio::join!(log.read(&stream, StreamRevision(0)), others);
+        assert_eq!(read.unwrap().events, []);
+        assert_eq!(log.durable_position(), Position(9));
     }
 
     #[tokio::test]
