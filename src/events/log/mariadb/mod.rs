@@ -59,7 +59,7 @@ impl MariadbLog {
             reason: error.to_string(),
         };
         let (told, opened) = sync_channel(1);
-        let line = Line::new(shared.clone());
+        let line = Line::to_write(shared.clone());
         let holder = holder.to_owned();
         let runtime = runtime().map_err(failed)?;
         let thread = std::thread::Builder::new()

@@ -25,8 +25,12 @@ pub(super) const TIMER_MAX: Duration = Duration::from_secs(30);
 /// What each connection is told. Whatever is read is at least as new as what was acknowledged
 /// anywhere; a server without Galera does not know that variable.
 const SETUP: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-const SETUP_LOCKS: &str =
-    "SET SESSION innodb_lock_wait_timeout = 5, sql_mode = 'STRICT_ALL_TABLES'";
+const SETUP_LOCKS: &str = "SET SESSION innodb_lock_wait_timeout = 5, \
+                           sql_mode = 'STRICT_ALL_TABLES', autocommit = 1, \
+                           completion_type = 'NO_CHAIN'";
+/// What the connection is told besides that the log is written on, where something is said every
+/// three seconds: a server that does not hear that its client has gone ends the transaction with it.
+const SETUP_WRITER: &str = "SET SESSION wait_timeout = 30";
 const SETUP_CLUSTER: &str = "SET SESSION wsrep_sync_wait = 1";
 const WITHOUT_WAITS: &str = "SET SESSION wsrep_sync_wait = 0";
 
@@ -132,7 +136,7 @@ impl Settings {
 
 impl Session {
     /// Connects to one of the hosts. Errors: `Elsewhere` where it is not fit, too.
-    pub(super) async fn open(address: &Address, host: usize) -> Result<Self, Failure> {
+    async fn open(address: &Address, host: usize, writes: bool) -> Result<Self, Failure> {
         let at = |failure: Failure| {
             Failure::Elsewhere(format!("{}: {}", address.host(host), failure.reason()))
         };
@@ -146,6 +150,9 @@ impl Session {
             waits: false,
         };
         session.check().await.map_err(at)?;
+        if writes {
+            session.run(SETUP_WRITER).await.map_err(at)?;
+        }
         Ok(session)
     }
 
@@ -256,11 +263,17 @@ pub(super) struct Line {
     address: Arc<Address>,
     host: usize,
     session: Option<Session>,
+    writes: bool,
 }
 
 impl Line {
     pub(super) fn new(address: Arc<Address>) -> Self {
-        Self { address, host: 0, session: None }
+        Self { address, host: 0, session: None, writes: false }
+    }
+
+    /// One that a log is written on.
+    pub(super) fn to_write(address: Arc<Address>) -> Self {
+        Self { writes: true, ..Self::new(address) }
     }
 
     /// The connection, made where there is none. Each host is tried once.
@@ -277,7 +290,7 @@ impl Line {
     async fn connect(&mut self) -> Result<Session, Failure> {
         let mut last = Failure::Elsewhere("there is no host".to_owned());
         for _ in 0..self.address.hosts() {
-            match Session::open(&self.address, self.host).await {
+            match Session::open(&self.address, self.host, self.writes).await {
                 Ok(session) => return Ok(session),
                 Err(failure) => last = failure,
             }
