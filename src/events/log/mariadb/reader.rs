@@ -12,7 +12,7 @@ use super::super::{BlobId, Filter, LogError};
 use super::address::Address;
 use super::claim;
 use super::rows::{COLUMNS, EventRow, hash};
-use super::session::{Failure, Line, Session};
+use super::session::{Failure, GivenUp, Line, Session};
 use crate::events::{Position, RecordedEvent, StreamId};
 
 /// How many read at the same time.
@@ -98,14 +98,14 @@ impl Reader {
             return Err(LogError::Unavailable("all readers wait for an answer".to_owned()));
         }
         runtime.block_on(async {
-            let mut tries = 0;
+            let mut given_up = GivenUp::default();
             loop {
                 let read = match line.session().await {
                     Ok(session) => {
-                        session.limit(tries);
-                        // One that lets nobody in is not slow.
-                        tries += 1;
-                        read(session).await
+                        session.limit(given_up);
+                        let read = read(session).await;
+                        given_up = session.given_up;
+                        read
                     }
                     Err(failure) => Err(failure),
                 };

@@ -97,9 +97,17 @@ fn change_max(tries: u32) -> Duration {
     STATEMENT_MAX.saturating_mul(tries.saturating_add(1)).min(TIMER_MAX)
 }
 
+/// How many looks and changes were not answered in time, of one thing that is to be done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GivenUp {
+    looks: u32,
+    changes: u32,
+}
+
 /// A connection that is fit for use.
 pub(super) struct Session {
     conn: Conn,
+    pub(super) given_up: GivenUp,
     /// How long a look may be silent, and a change may take.
     looks: Duration,
     changes: Duration,
@@ -144,6 +152,7 @@ impl Session {
         let conn = timed(CONNECT_MAX, Conn::new(address.options(host))).await.map_err(at)?;
         let mut session = Self {
             conn,
+            given_up: GivenUp::default(),
             looks: STATEMENT_MAX,
             changes: STATEMENT_MAX,
             is_of_cluster: false,
@@ -179,11 +188,15 @@ impl Session {
         self.run(SETUP_LOCKS).await
     }
 
-    /// Gives each statement the time from now on that it has where so many tries were given up. A
-    /// server that stands alone forgets no look, and may be slow at once.
-    pub(super) fn limit(&mut self, tries: u32) {
-        self.changes = change_max(tries);
-        self.looks = if self.is_of_cluster { look_max(tries) } else { self.changes };
+    /// Gives each statement the time from now on that it has where so many were given up. A server
+    /// that stands alone forgets no look, and may be slow at once.
+    pub(super) fn limit(&mut self, given_up: GivenUp) {
+        self.given_up = given_up;
+        self.changes = change_max(given_up.changes);
+        self.looks = match self.is_of_cluster {
+            true => look_max(given_up.looks),
+            false => change_max(given_up.looks),
+        };
     }
 
     /// Gives each statement the longest time from now on, for one that goes over much.
@@ -210,9 +223,11 @@ impl Session {
     ) -> Result<Vec<R>, Failure> {
         let unfit = |_| Failure::Refused("a row is not as it should be".to_owned());
         let mut rows = Vec::new();
-        let mut answer = timed(self.looks, self.conn.exec_iter(sql, params)).await?;
+        let mut answer =
+            timed(self.looks, &mut self.given_up.looks, self.conn.exec_iter(sql, params)).await?;
         let Some(mut coming) = answer.stream::<Row>().await? else { return Ok(rows) };
-        while let Some(row) = timed(self.looks, coming.try_next()).await? {
+        while let Some(row) = timed(self.looks, &mut self.given_up.looks, coming.try_next()).await?
+        {
             rows.push(R::from_row_opt(row).map_err(unfit)?);
         }
         Ok(rows)
@@ -224,7 +239,7 @@ impl Session {
         sql: &str,
         params: impl Into<Params> + Send,
     ) -> Result<Option<R>, Failure> {
-        timed(self.looks, self.conn.exec_first(sql, params)).await
+        timed(self.looks, &mut self.given_up.looks, self.conn.exec_first(sql, params)).await
     }
 
     /// Changes something; how many rows were found.
@@ -233,28 +248,33 @@ impl Session {
         sql: &str,
         params: impl Into<Params> + Send,
     ) -> Result<u64, Failure> {
-        timed(self.changes, self.conn.exec_drop(sql, params)).await?;
+        timed(self.changes, &mut self.given_up.changes, self.conn.exec_drop(sql, params)).await?;
         Ok(self.conn.affected_rows())
     }
 
     /// Begins a transaction, which a cluster takes for a look where looks wait.
     pub(super) async fn begin(&mut self) -> Result<(), Failure> {
-        timed(self.looks, self.conn.query_drop("START TRANSACTION")).await
+        timed(self.looks, &mut self.given_up.looks, self.conn.query_drop("START TRANSACTION")).await
     }
 
     /// A statement without values or answers.
     pub(super) async fn run(&mut self, sql: &str) -> Result<(), Failure> {
-        timed(self.changes, self.conn.query_drop(sql)).await
+        timed(self.changes, &mut self.given_up.changes, self.conn.query_drop(sql)).await
     }
 }
 
+/// Counts what is given up.
 async fn timed<T>(
     timer: Duration,
+    given_up: &mut u32,
     asked: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(timer, asked).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(Failure::Elsewhere(format!("no answer within {timer:?}"))),
+        Err(_) => {
+            *given_up += 1;
+            Err(Failure::Elsewhere(format!("no answer within {timer:?}")))
+        }
     }
 }
 

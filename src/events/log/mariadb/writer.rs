@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use super::super::ledger::{Ledger, Taken, Work};
 use super::batch::Batch;
 use super::claim::{self, Claim, RENEWED_AFTER};
-use super::session::{Failure, Line, Session, TIMER_MAX};
+use super::session::{Failure, GivenUp, Line, Session, TIMER_MAX};
 use crate::events::log::checkpoint::Checkpoint;
 use crate::events::signing::SigningKey;
 use crate::private_files;
@@ -113,14 +113,16 @@ impl Writer {
     fn commit(&mut self, group: &[Work], ledger: &Arc<Ledger>) -> Outcome {
         let Self { runtime, line, claim, end, signer, .. } = self;
         let begun = Instant::now();
-        let (mut tries, mut sent) = (0, None);
+        let (mut given_up, mut sent) = (GivenUp::default(), None);
         let outcome = runtime.block_on(async {
             loop {
                 let tried = match line.session().await {
                     Ok(session) => {
-                        session.limit(tries);
+                        session.limit(given_up);
                         let signer = signer.as_ref();
-                        attempt(session, claim, group, *end, signer, &mut sent).await
+                        let tried = attempt(session, claim, group, *end, signer, &mut sent).await;
+                        given_up = session.given_up;
+                        tried
                     }
                     Err(failure) => Err(failure),
                 };
@@ -135,7 +137,6 @@ impl Writer {
                         let reason = failure.reason();
                         tracing::warn!(reason, "the log is written at another server");
                         line.drop_session();
-                        tries += 1;
                         (reason, PAUSE)
                     }
                 };
