@@ -2,7 +2,7 @@
 //! mean. Around every statement runs a timer, for a node that hangs answers nothing at all.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::TryStreamExt;
 use mysql_async::prelude::{FromRow, Queryable};
@@ -10,8 +10,17 @@ use mysql_async::{Conn, Error, Params, Row};
 
 use super::address::Address;
 
-/// How long a server may take to let a client in.
-const CONNECT_MAX: Duration = Duration::from_secs(1);
+/// How long a server may take to let a client in, the longer the more rounds of the hosts were in
+/// vain in which one was slow. After the longest comes the shortest: a host that answers nothing at
+/// all is not to hold up for ever who would find the next one.
+const CONNECT_MAX: [Duration; 4] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+];
+/// For how long a host that let nobody in is tried after the others.
+const SHUNNED_FOR: Duration = Duration::from_secs(10);
 /// How long a statement may take where nothing else is said. A cluster that lost a node answers
 /// again after six seconds; whoever gave up before tries at another node.
 pub(super) const STATEMENT_MAX: Duration = Duration::from_secs(3);
@@ -144,12 +153,18 @@ impl Settings {
 
 impl Session {
     /// Connects to one of the hosts. Errors: `Elsewhere` where it is not fit, too.
-    async fn open(address: &Address, host: usize, writes: bool) -> Result<Self, Failure> {
+    async fn open(
+        address: &Address,
+        host: usize,
+        timer: Duration,
+        given_up: &mut u32,
+    ) -> Result<Self, Failure> {
         let at = |failure: Failure| {
             Failure::Elsewhere(format!("{}: {}", address.host(host), failure.reason()))
         };
         super::super::choose_cryptography();
-        let conn = timed(CONNECT_MAX, Conn::new(address.options(host))).await.map_err(at)?;
+        let connecting = Conn::new(address.options(host));
+        let conn = timed(timer, given_up, connecting).await.map_err(at)?;
         let mut session = Self {
             conn,
             given_up: GivenUp::default(),
@@ -159,9 +174,6 @@ impl Session {
             waits: false,
         };
         session.check().await.map_err(at)?;
-        if writes {
-            session.run(SETUP_WRITER).await.map_err(at)?;
-        }
         Ok(session)
     }
 
@@ -284,11 +296,16 @@ pub(super) struct Line {
     host: usize,
     session: Option<Session>,
     writes: bool,
+    /// How many rounds of the hosts were in vain in which one was slow.
+    rounds: usize,
+    /// When each host last let nobody in.
+    shut: Vec<Option<Instant>>,
 }
 
 impl Line {
     pub(super) fn new(address: Arc<Address>) -> Self {
-        Self { address, host: 0, session: None, writes: false }
+        let shut = vec![None; address.hosts()];
+        Self { address, host: 0, session: None, writes: false, rounds: 0, shut }
     }
 
     /// One that a log is written on.
@@ -299,7 +316,11 @@ impl Line {
     /// The connection, made where there is none. Each host is tried once.
     pub(super) async fn session(&mut self) -> Result<&mut Session, Failure> {
         if self.session.is_none() {
-            self.session = Some(self.connect().await?);
+            let mut session = self.connect().await?;
+            if self.writes {
+                session.run(SETUP_WRITER).await?;
+            }
+            self.session = Some(session);
         }
         match &mut self.session {
             Some(session) => Ok(session),
@@ -309,14 +330,29 @@ impl Line {
 
     async fn connect(&mut self) -> Result<Session, Failure> {
         let mut last = Failure::Elsewhere("there is no host".to_owned());
-        for _ in 0..self.address.hosts() {
-            match Session::open(&self.address, self.host, self.writes).await {
-                Ok(session) => return Ok(session),
+        let timer = CONNECT_MAX[self.rounds % CONNECT_MAX.len()];
+        let mut given_up = 0;
+        for host in self.in_turn() {
+            self.host = host;
+            match Session::open(&self.address, host, timer, &mut given_up).await {
+                Ok(session) => {
+                    (self.rounds, self.shut[host]) = (0, None);
+                    return Ok(session);
+                }
                 Err(failure) => last = failure,
             }
-            self.host = (self.host + 1) % self.address.hosts();
+            self.shut[host] = Some(Instant::now());
         }
+        self.rounds += usize::from(given_up > 0);
         Err(last)
+    }
+
+    /// The hosts from the one whose turn it is on, those last that let nobody in just now.
+    fn in_turn(&self) -> Vec<usize> {
+        let count = self.address.hosts();
+        let mut hosts: Vec<usize> = (0..count).map(|next| (self.host + next) % count).collect();
+        hosts.sort_by_key(|&host| self.shut[host].is_some_and(|at| at.elapsed() < SHUNNED_FOR));
+        hosts
     }
 
     /// Gives the connection up, whatever is under way on it; the next one is to another host.
@@ -349,6 +385,31 @@ mod tests {
         assert!(!is_of_cluster(&[("wsrep_provider", "none"), ("wsrep_on", "OFF")]), "one server");
         assert!(!is_of_cluster(&[provider, ("wsrep_on", "OFF")]), "one that left its cluster");
         assert!(!is_of_cluster(&[]), "MySQL");
+    }
+
+    #[test]
+    fn hosts_that_let_nobody_in_just_now_are_tried_after_the_others() {
+        let address = Address::parse("mysql://hearth@a,b,c/hearth").unwrap();
+        let mut line = Line::new(Arc::new(address));
+        line.drop_session();
+        assert_eq!(line.in_turn(), [1, 2, 0]);
+        line.shut[1] = Some(Instant::now());
+        assert_eq!(line.in_turn(), [2, 0, 1]);
+        line.shut[2] = Instant::now().checked_sub(SHUNNED_FOR);
+        assert_eq!(line.in_turn(), [2, 0, 1], "that is long ago");
+    }
+
+    #[tokio::test]
+    async fn a_host_that_is_slow_to_let_in_has_more_time_in_the_next_round() {
+        // It takes connections and says nothing.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("mysql://hearth@{}/hearth", silent.local_addr().unwrap());
+        let mut line = Line::new(Arc::new(Address::parse(&address).unwrap()));
+        assert!(line.session().await.is_err());
+        assert_eq!(line.rounds, 1);
+        drop(silent);
+        assert!(line.session().await.is_err());
+        assert_eq!(line.rounds, 1, "one that refuses is not slow");
     }
 
     #[test]
