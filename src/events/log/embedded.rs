@@ -262,6 +262,7 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
+        self.find_tip(stream, Head::default()).await?;
         let heard = self.ledger.tombstone(stream, || self.store.tip(stream))?;
         self.store.queued(&self.ledger);
         hear(heard).await
@@ -336,6 +337,9 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError> {
+        for stream in &streams {
+            self.find_tip(stream, Head::default()).await?;
+        }
         let heard = self.ledger.purge(streams, |stream| self.store.tip(stream))?;
         self.store.queued(&self.ledger);
         hear(heard).await
@@ -532,6 +536,14 @@ mod tests {
         assert_eq!(appended.unwrap().position, Position(0));
         // From here on it is known where the stream ends.
         assert!(log.append(&stream, Head::default(), Vec::new()).await.is_ok());
+        let ledger = Arc::clone(&log.ledger);
+        let write = move || ledger.written(ledger.take_group().unwrap());
+        let writer = std::thread::spawn(move || [(); 2].map(|()| write()));
+        let [done, gone] = ["done", "gone"].map(StreamId::outlet);
+        let (closed, ()) = tokio::join!(log.tombstone(&done), others());
+        let (purged, ()) = tokio::join!(log.purge(vec![gone]), others());
+        assert!(closed.is_ok() && purged.is_ok());
+        writer.join().unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -22,6 +22,8 @@ const READERS: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two rounds of the hosts.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long who only measures waits.
+const SIZE_WITHIN: Duration = Duration::from_secs(1);
 /// How many events of a stream are fetched at a time.
 const STREAM_PAGE: u64 = 1_000;
 
@@ -66,21 +68,29 @@ impl Readers {
         &self,
         read: impl AsyncFn(&mut Session) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, LogError> {
+        self.ask(read)?.recv().map_err(|_| closed())?
+    }
+
+    /// Has a reader do something.
+    fn ask<T: Send + 'static>(
+        &self,
+        read: impl AsyncFn(&mut Session) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Receiver<Result<T, LogError>>, LogError> {
         let ((told, answer), asked_at) = (sync_channel(1), Instant::now());
         let job: Job = Box::new(move |reader| drop(told.send(reader.run(asked_at, read))));
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = jobs.is_some_and(|jobs| jobs.send(job).is_ok());
-        let closed = || LogError::Unavailable("the log is closed".to_owned());
-        if !asked {
-            return Err(closed());
-        }
-        answer.recv().map_err(|_| closed())?
+        asked.then_some(answer).ok_or_else(closed)
     }
 
     /// Lets the threads end.
     pub(super) fn close(&self) {
         *self.jobs.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+fn closed() -> LogError {
+    LogError::Unavailable("the log is closed".to_owned())
 }
 
 fn next(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
@@ -278,18 +288,14 @@ impl Readers {
         self.with(claim::head)
     }
 
-    /// How much the tables take, in bytes, as the server estimates it.
-    pub(super) fn size(&self) -> Result<u64, LogError> {
-        let size: Option<Option<u64>> = self.with(async |session| {
-            session
-                .ask_one(
-                    "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
-                     FROM information_schema.tables WHERE table_schema = database()",
-                    (),
-                )
-                .await
-        })?;
-        Ok(size.flatten().unwrap_or(0))
+    /// How much the tables take, in bytes, as the server estimates it; `None` where it is not known
+    /// soon.
+    pub(super) fn size(&self) -> Option<u64> {
+        let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
+                   FROM information_schema.tables WHERE table_schema = database()";
+        let asked = self.ask(async |session| session.ask_one(sql, ()).await).ok()?;
+        let size: Option<Option<u64>> = asked.recv_timeout(SIZE_WITHIN).ok()?.ok()?;
+        size.flatten()
     }
 }
 
