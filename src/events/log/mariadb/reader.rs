@@ -113,7 +113,10 @@ impl Reader {
                 let read = match line.session().await {
                     Ok(session) => {
                         session.limit(given_up);
-                        let read = read(session).await;
+                        let read = match session.stay_fit().await {
+                            Ok(()) => read(session).await,
+                            Err(failure) => Err(failure),
+                        };
                         given_up = session.given_up;
                         read
                     }

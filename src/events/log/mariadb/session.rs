@@ -121,10 +121,14 @@ pub(super) struct Session {
     looks: Duration,
     changes: Duration,
     is_of_cluster: bool,
+    /// When it was last found out to be fit.
+    checked: Instant,
     /// Whether each look waits until the server has what was acknowledged at any other.
     waits: bool,
 }
 
+/// How long a server that stands alone is believed to be the one that is written.
+const CHECKED_EVERY: Duration = Duration::from_secs(5);
 /// What a server has to take at once: a statement with a row of the largest kind, several times.
 const PACKET_MIN: u64 = 16 << 20;
 /// What a server is asked of itself.
@@ -171,6 +175,7 @@ impl Session {
             looks: STATEMENT_MAX,
             changes: STATEMENT_MAX,
             is_of_cluster: false,
+            checked: Instant::now(),
             waits: false,
         };
         session.check().await.map_err(at)?;
@@ -209,6 +214,20 @@ impl Session {
             true => look_max(given_up.looks),
             false => change_max(given_up.looks),
         };
+    }
+
+    /// Asks again now and then whether the server is written still: one that another has taken the
+    /// place of keeps its connections, and reads what is old. Errors: `Elsewhere` where it is not.
+    pub(super) async fn stay_fit(&mut self) -> Result<(), Failure> {
+        if self.is_of_cluster || self.checked.elapsed() < CHECKED_EVERY {
+            return Ok(());
+        }
+        let is_read_only: Option<bool> = self.ask_one("SELECT @@global.read_only", ()).await?;
+        self.checked = Instant::now();
+        match is_read_only {
+            Some(true) => Err(Failure::Elsewhere("it is read-only".to_owned())),
+            Some(false) | None => Ok(()),
+        }
     }
 
     /// Gives each statement the longest time from now on, for one that goes over much.
