@@ -1,7 +1,7 @@
 //! One connection to a server that is up, of the cluster, and may be written, and what its errors
 //! mean. Around every statement runs a timer, for a node that hangs answers nothing at all.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use futures::TryStreamExt;
@@ -133,7 +133,11 @@ const CHECKED_EVERY: Duration = Duration::from_secs(5);
 const PACKET_MIN: u64 = 16 << 20;
 /// What a server is asked of itself.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-                        ('wsrep_on', 'wsrep_provider', 'read_only', 'max_allowed_packet')";
+                        ('wsrep_on', 'wsrep_provider', 'read_only', 'max_allowed_packet', \
+                        'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog')";
+
+/// Once is enough for a process.
+static WARNED: Once = Once::new();
 
 /// How a server is set, by name.
 struct Settings(Vec<(String, String)>);
@@ -152,6 +156,21 @@ impl Settings {
         let has_provider =
             self.get("wsrep_provider").is_some_and(|it| !it.is_empty() && it != "none");
         has_provider && !self.is("wsrep_on", "OFF")
+    }
+
+    /// The setting by which a server that alone keeps the log forgets what it has confirmed. The
+    /// servers of a cluster have it from one another.
+    fn forgetful(&self) -> Option<&'static str> {
+        let is_other = |name, wanted| self.get(name).is_some_and(|value| value != wanted);
+        if self.is_of_cluster() {
+            None
+        } else if is_other("innodb_flush_log_at_trx_commit", "1") {
+            Some("innodb_flush_log_at_trx_commit is not 1")
+        } else if self.is("log_bin", "ON") && is_other("sync_binlog", "1") {
+            Some("sync_binlog is not 1")
+        } else {
+            None
+        }
     }
 }
 
@@ -191,6 +210,14 @@ impl Session {
         if packet.is_some_and(|packet| packet < PACKET_MIN) {
             let reason = format!("its max_allowed_packet is less than {} MiB", PACKET_MIN >> 20);
             return Err(Failure::Elsewhere(reason));
+        }
+        if let Some(setting) = set.forgetful() {
+            WARNED.call_once(|| {
+                tracing::warn!(
+                    setting,
+                    "the database's server may lose what it has confirmed when its power fails"
+                );
+            });
         }
         if set.is_of_cluster() {
             let ready: Vec<(String, String)> =
@@ -387,6 +414,13 @@ mod tests {
 
     use super::*;
 
+    const PROVIDER: (&str, &str) = ("wsrep_provider", "/usr/lib/galera/libgalera_smm.so");
+
+    fn settings(set: &[(&str, &str)]) -> Settings {
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Settings(set.collect())
+    }
+
     fn failure(code: u16) -> Failure {
         let (message, state) = ("it may repeat a value".to_owned(), "HY000".to_owned());
         Failure::from(Error::Server(ServerError { code, message, state }))
@@ -394,16 +428,24 @@ mod tests {
 
     #[test]
     fn a_cluster_is_known_by_its_provider_whether_or_not_it_says_that_it_is_on() {
-        let provider = ("wsrep_provider", "/usr/lib/galera/libgalera_smm.so");
-        let is_of_cluster = |set: &[(&str, &str)]| {
-            let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            Settings(set.collect()).is_of_cluster()
-        };
-        assert!(is_of_cluster(&[provider, ("wsrep_on", "ON")]), "MariaDB");
-        assert!(is_of_cluster(&[provider]), "Percona XtraDB Cluster 8");
+        let is_of_cluster = |set: &[_]| settings(set).is_of_cluster();
+        assert!(is_of_cluster(&[PROVIDER, ("wsrep_on", "ON")]), "MariaDB");
+        assert!(is_of_cluster(&[PROVIDER]), "Percona XtraDB Cluster 8");
         assert!(!is_of_cluster(&[("wsrep_provider", "none"), ("wsrep_on", "OFF")]), "one server");
-        assert!(!is_of_cluster(&[provider, ("wsrep_on", "OFF")]), "one that left its cluster");
+        assert!(!is_of_cluster(&[PROVIDER, ("wsrep_on", "OFF")]), "one that left its cluster");
         assert!(!is_of_cluster(&[]), "MySQL");
+    }
+
+    #[test]
+    fn a_server_alone_that_may_forget_what_it_confirmed_is_told_by_its_settings() {
+        let flushes = |value| ("innodb_flush_log_at_trx_commit", value);
+        let forgetful = |set: &[_]| settings(set).forgetful();
+        let by_default = [flushes("1"), ("log_bin", "OFF"), ("sync_binlog", "0")];
+        assert_eq!(forgetful(&by_default), None, "MariaDB's own defaults");
+        assert_eq!(forgetful(&[flushes("2")]), Some("innodb_flush_log_at_trx_commit is not 1"));
+        let logged = [flushes("1"), ("log_bin", "ON"), ("sync_binlog", "0")];
+        assert_eq!(forgetful(&logged), Some("sync_binlog is not 1"));
+        assert_eq!(forgetful(&[flushes("2"), PROVIDER]), None);
     }
 
     #[test]
