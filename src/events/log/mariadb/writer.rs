@@ -308,7 +308,8 @@ async fn look(
     sent: Option<&Batch>,
 ) -> Result<Option<Outcome>, Failure> {
     let sql = "SELECT turn, epoch, holder, checkpoint FROM sequencer WHERE id = 0";
-    let row: Option<(u64, u64, Vec<u8>, Option<Vec<u8>>)> = session.ask_one(sql, ()).await?;
+    type Found = (u64, u64, Vec<u8>, Option<Vec<u8>>);
+    let row: Option<Found> = session.ask_one(sql, ()).await?;
     let Some((turn, epoch, holder, end)) = row else { return Ok(Some(Outcome::taken_over())) };
     if claim.is_at(turn, epoch, &holder) {
         return Ok(None);
