@@ -9,6 +9,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{Error, HttpResponse, web};
 
 use super::{ApiState, Door};
+use crate::events::log::apart;
 use crate::metrics::{Family, Histogram, Label, Measured, Page};
 
 /// The route of a request that no route takes.
@@ -86,7 +87,11 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
 }
 
 async fn show(state: web::Data<ApiState>) -> HttpResponse {
-    let others = state.measured.iter().map(AsRef::as_ref);
-    let page = Page::of([state.as_ref() as &dyn Measured].into_iter().chain(others));
+    // The log may ask its server.
+    let page = apart(move || {
+        let others = state.measured.iter().map(AsRef::as_ref);
+        Page::of([state.as_ref() as &dyn Measured].into_iter().chain(others))
+    });
+    let Some(page) = page.await else { return HttpResponse::InternalServerError().finish() };
     HttpResponse::Ok().insert_header((CONTENT_TYPE, Page::CONTENT_TYPE)).body(page)
 }

@@ -32,6 +32,11 @@ mod readers;
 mod servers;
 #[path = "../it/serve/pages/shown.rs"]
 mod shown;
+#[path = "../it/support"]
+mod support {
+    #[expect(dead_code, reason = "some of it is the other suite's")]
+    pub(crate) mod wait;
+}
 
 use std::sync::Arc;
 

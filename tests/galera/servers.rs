@@ -1,6 +1,7 @@
 //! Servers as operators have them: with users who may do no more than they must, with TLS, and with
 //! minds of their own.
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,9 @@ use super::cases::{append, number, stream};
 use super::database::{Database, PASSWORD};
 
 const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tls/authority.pem");
+/// How the answers of a server begin that has errors 1969 and 1142.
+const TOO_LONG: [u8; 4] = [0xff, 0xb1, 0x07, b'#'];
+const NOT_ALLOWED: [u8; 4] = [0xff, 0x76, 0x04, b'#'];
 /// How long an append may take that has to find another server.
 const ELSEWHERE_WITHIN: Duration = Duration::from_secs(5);
 
@@ -126,6 +130,26 @@ fn servers_that_close_what_rests_are_read_only_or_not_ready_cost_nobody_an_event
     assert_eq!(runtime.block_on(events(&open(&url))) as u64, head.next);
 }
 
+#[ignore = "tells the servers of the cluster that HEARTH_TEST_MARIADB names what others would notice"]
+#[test]
+fn servers_that_commit_nothing_by_themselves_and_begin_anew_after_each_commit_are_told_otherwise() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let database = Database::fresh();
+    let told = [0, 1, 2].map(|server| {
+        let set = "SET GLOBAL autocommit = 0, GLOBAL completion_type = 'CHAIN'";
+        let undo = "SET GLOBAL autocommit = 1, GLOBAL completion_type = 'NO_CHAIN'";
+        database.tell(server, set, undo)
+    });
+    let log = open(&database.url());
+    runtime.block_on(write(&log, Head::default()));
+    let refused = MariadbLog::open(&database.address(), "another", None).err().unwrap();
+    assert!(refused.to_string().ends_with("is in use by a test"), "{refused}");
+    drop(log);
+    let another = MariadbLog::open(&database.address(), "another", None).unwrap();
+    assert_eq!(runtime.block_on(events(&another)), 1);
+    drop((told, another));
+}
+
 #[ignore = "locks the servers of the cluster that HEARTH_TEST_MARIADB names, which others would notice"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_cut_off_contended_with_and_kept_waiting_writes_all_of_it_once() {
@@ -146,7 +170,8 @@ async fn who_is_cut_off_contended_with_and_kept_waiting_writes_all_of_it_once() 
     assert_eq!((events(&elsewhere).await, head.next), (60, 60));
 }
 
-/// Another address of a server, by which it does not hear that a client has gone.
+/// Another address of a server, by which it does not hear that a client has gone, and what took too
+/// long there comes back as what the client may not do.
 fn way_to(server: String) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -157,7 +182,18 @@ fn way_to(server: String) -> SocketAddr {
             let (mut back, mut on) = (client.try_clone().unwrap(), there.try_clone().unwrap());
             kept.push(there.try_clone().unwrap());
             std::thread::spawn(move || std::io::copy(&mut client, &mut on));
-            std::thread::spawn(move || std::io::copy(&mut there, &mut back));
+            std::thread::spawn(move || {
+                let mut answer = vec![0; 64 << 10];
+                while let Ok(length @ 1..) = there.read(&mut answer) {
+                    let answer = &mut answer[..length];
+                    if let Some(at) = answer.windows(4).position(|it| it == TOO_LONG) {
+                        answer[at..at + NOT_ALLOWED.len()].copy_from_slice(&NOT_ALLOWED);
+                    }
+                    if back.write_all(answer).is_err() {
+                        return;
+                    }
+                }
+            });
         }
     });
     address

@@ -1,13 +1,14 @@
 //! The embedded log: the ledger in memory before a store that keeps what is durable. One
 //! implementation of `EventLog` for the memory, the SQLite and the MariaDB store.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::timeout;
 
 use super::ledger::{Ledger, StoredKey};
 use super::store::Store;
@@ -24,14 +25,14 @@ pub(super) const FOLLOWED_EVERY: Duration = Duration::from_millis(100);
 /// How many look something up at the same time, each on a thread of its own, in a store that may wait
 /// for a server: more would wait for its readers.
 const LOOKS_MAX: usize = 16;
+/// How long one waits for its turn: as long as a look takes at most.
+const TURN_WITHIN: Duration = Duration::from_secs(20);
 
 /// A log that one process writes. `MemoryLog`, `SqliteLog` and `MariadbLog` are its kinds.
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 pub struct Embedded<S: Store> {
     pub(super) ledger: Arc<Ledger>,
     pub(super) store: Arc<S>,
-    /// Held while a key is looked up and made, so that a scope gets one key.
-    keys: Mutex<()>,
     looks: Arc<Semaphore>,
     is_read_only: bool,
 }
@@ -39,13 +40,7 @@ pub struct Embedded<S: Store> {
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 impl<S: Store> Embedded<S> {
     pub(super) fn of(ledger: Arc<Ledger>, store: Arc<S>) -> Self {
-        Self {
-            ledger,
-            store,
-            keys: Mutex::new(()),
-            looks: Arc::new(Semaphore::new(LOOKS_MAX)),
-            is_read_only: false,
-        }
+        Self { ledger, store, looks: Arc::new(Semaphore::new(LOOKS_MAX)), is_read_only: false }
     }
 
     /// A log that others write, as it stands now.
@@ -84,7 +79,9 @@ impl<S: Store> Embedded<S> {
             return look(&self.store);
         }
         let stopped = || LogError::Unavailable("the log's reader stopped".to_owned());
-        let turn = Arc::clone(&self.looks).acquire_owned().await.map_err(|_| stopped())?;
+        let turn = timeout(TURN_WITHIN, Arc::clone(&self.looks).acquire_owned()).await;
+        let late = |_| LogError::Unavailable("all that is asked of it waits".to_owned());
+        let turn = turn.map_err(late)?.map_err(|_| stopped())?;
         let store = Arc::clone(&self.store);
         let looked = apart(move || {
             // The turn is over when the look is, whoever still waits for it.
@@ -191,9 +188,9 @@ impl<S: Store> EventLog for Embedded<S> {
                     self.look(move |store| store.tip(&wanted)).await?.next
                 }
             };
-            let generation = *self.ledger.generation().borrow();
-            // Otherwise some of it may have been lost while it was read.
-            if generation == unwritten.generation {
+            let generation = unwritten.generation;
+            // Otherwise some of it may have been lost while it was read. What others write is not.
+            if self.is_read_only || *self.ledger.generation().borrow() == generation {
                 return Ok(StreamSlice {
                     events,
                     head: Head { next, generation, ..Head::default() },
@@ -265,6 +262,7 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
+        self.find_tip(stream, Head::default()).await?;
         let heard = self.ledger.tombstone(stream, || self.store.tip(stream))?;
         self.store.queued(&self.ledger);
         hear(heard).await
@@ -295,15 +293,17 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError> {
-        let _one_at_a_time = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match self.stored_key(scope)? {
-            StoredKey::Sealed(key) => Ok(key),
-            StoredKey::Destroyed => Err(LogError::KeyDestroyed(scope.to_owned())),
-            StoredKey::Absent => {
-                let key = fresh();
-                self.ledger.put_key(scope, key.clone())?;
+        loop {
+            // No lock is held over the look, for a server may be silent. A key that others made
+            // meanwhile shows in the ledger, or in the count once it is written.
+            let written = self.ledger.keys_written();
+            if let Some(key) = self.find_key(scope)? {
+                return Ok(key);
+            }
+            let key = fresh();
+            if self.ledger.put_key(scope, &key, written)? {
                 self.store.queued(&self.ledger);
-                Ok(key)
+                return Ok(key);
             }
         }
     }
@@ -337,6 +337,9 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError> {
+        for stream in &streams {
+            self.find_tip(stream, Head::default()).await?;
+        }
         let heard = self.ledger.purge(streams, |stream| self.store.tip(stream))?;
         self.store.queued(&self.ledger);
         hear(heard).await
@@ -379,6 +382,7 @@ async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogErr
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     use futures::FutureExt;
@@ -478,6 +482,41 @@ mod tests {
         assert!(all.is_ok());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_look_whose_turn_does_not_come_is_given_up() {
+        let (log, _answer) = silent();
+        let _all = log.looks.acquire_many(LOOKS_MAX as u32).await.unwrap();
+        let read = log.read(&StreamId::stack(StackId::default()), StreamRevision(0)).await;
+        assert!(matches!(read, Err(LogError::Unavailable(_))), "{read:?}");
+    }
+
+    #[test]
+    fn a_key_that_was_made_or_written_during_a_look_is_not_made_again() {
+        let (log, _answer) = silent();
+        let written = log.ledger.keys_written();
+        let put = |key: u8| log.ledger.put_key("stack-a", &[key], written).unwrap();
+        assert!(put(1));
+        assert!(!put(2), "it waits for the writer");
+        log.ledger.written(log.ledger.take_group().unwrap());
+        assert_eq!(log.ledger.key("stack-a"), None);
+        assert!(!put(2), "it was looked for before it was written");
+    }
+
+    #[tokio::test]
+    async fn a_read_of_what_others_write_does_not_begin_anew_each_time_they_have_written() {
+        let (answer, answers) = channel();
+        let log = Embedded::to_read(Arc::new(Silent(Mutex::new(answers)))).unwrap();
+        let stream = StreamId::stack(StackId::default());
+        let others = async {
+            log.ledger.moved_to(Position(9));
+            // One answer is all it gets.
+            answer.send(()).unwrap();
+        };
+        let (read, ()) = tokio::join!(log.read(&stream, StreamRevision(0)), others);
+        assert_eq!(read.unwrap().events, []);
+        assert_eq!(log.durable_position(), Position(9));
+    }
+
     #[tokio::test]
     async fn a_server_that_is_silent_does_not_hold_up_the_thread_that_asks() {
         let (log, answer) = silent();
@@ -497,6 +536,14 @@ mod tests {
         assert_eq!(appended.unwrap().position, Position(0));
         // From here on it is known where the stream ends.
         assert!(log.append(&stream, Head::default(), Vec::new()).await.is_ok());
+        let ledger = Arc::clone(&log.ledger);
+        let write = move || ledger.written(ledger.take_group().unwrap());
+        let writer = std::thread::spawn(move || [(); 2].map(|()| write()));
+        let [done, gone] = ["done", "gone"].map(StreamId::outlet);
+        let (closed, ()) = tokio::join!(log.tombstone(&done), others());
+        let (purged, ()) = tokio::join!(log.purge(vec![gone]), others());
+        assert!(closed.is_ok() && purged.is_ok());
+        writer.join().unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -58,6 +58,20 @@ impl Row {
         }
     }
 
+    /// How large it is about, in bytes: what may be large of it.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Row::Event(event) => event.body.len(),
+            Row::BlobPart { content, .. } => content.len(),
+            Row::Purged { .. }
+            | Row::Note { .. }
+            | Row::Checkpoint { .. }
+            | Row::Key { .. }
+            | Row::Closed(_)
+            | Row::End { .. } => 0,
+        }
+    }
+
     pub(super) fn is_event_after(&self, event: &RecordedEvent) -> bool {
         matches!(self, Row::Event(later) if later.position > event.position)
     }

@@ -260,14 +260,23 @@ impl Ledger {
         self.lock().keys.get(scope).cloned()
     }
 
-    /// Keeps a new key for the writer.
-    pub(super) fn put_key(&self, scope: &str, key: Vec<u8>) -> Result<(), LogError> {
+    /// How many keys came to be on disk so far; see `put_key`.
+    pub(super) fn keys_written(&self) -> u64 {
+        self.lock().keys_written
+    }
+
+    /// Keeps a new key for the writer, of a scope that had none on disk when so many were written.
+    /// False where it may have one by now.
+    pub(super) fn put_key(&self, scope: &str, key: &[u8], written: u64) -> Result<bool, LogError> {
         let mut state = self.lock();
         state.refuse_unless_writable()?;
-        state.keys.insert(scope.to_owned(), StoredKey::Sealed(key.clone()));
-        state.queue.push_back(Work::Key(scope.to_owned(), key));
+        if state.keys_written != written || state.keys.contains_key(scope) {
+            return Ok(false);
+        }
+        state.keys.insert(scope.to_owned(), StoredKey::Sealed(key.to_owned()));
+        state.queue.push_back(Work::Key(scope.to_owned(), key.to_owned()));
         self.work.notify_one();
-        Ok(())
+        Ok(true)
     }
 
     /// Destroys a key; the receiver hears when it is done.
@@ -419,11 +428,13 @@ impl Ledger {
                     state.blobs_written.insert(id);
                 }
                 Work::Key(scope, key) => {
+                    state.keys_written += 1;
                     if state.keys.get(&scope) == Some(&StoredKey::Sealed(key)) {
                         state.keys.remove(&scope);
                     }
                 }
                 Work::DestroyKey(scope, done) => {
+                    state.keys_written += 1;
                     state.keys.remove(&scope);
                     told.push(done);
                 }
@@ -481,7 +492,15 @@ impl Ledger {
             match work {
                 Work::Blob(..) | Work::Key(..) => state.queue.push_back(work),
                 Work::DestroyKey(scope, done) => {
-                    state.keys.remove(&scope);
+                    // A key that waits still has its scope again.
+                    let waits = state.queue.iter().find_map(|work| match work {
+                        Work::Key(of, key) if *of == scope => Some(key.clone()),
+                        _ => None,
+                    });
+                    match waits {
+                        Some(key) => drop(state.keys.insert(scope, StoredKey::Sealed(key))),
+                        None => drop(state.keys.remove(&scope)),
+                    }
                     told.push(done);
                 }
                 Work::Tombstone(_, done)

@@ -45,6 +45,8 @@ pub(super) struct State {
     /// When blobs were put, for as long as that counts.
     blobs_put: HashMap<BlobId, Instant>,
     pub(super) keys: HashMap<String, StoredKey>,
+    /// How many of them came to be on disk.
+    pub(super) keys_written: u64,
 }
 
 impl State {
@@ -67,6 +69,7 @@ impl State {
             blobs_written: HashSet::new(),
             blobs_put: HashMap::new(),
             keys: HashMap::new(),
+            keys_written: 0,
         }
     }
 

@@ -30,6 +30,9 @@ pub(super) struct Batch {
     blobs: BTreeMap<String, Option<Arc<[u8]>>>,
     closed: BTreeSet<String>,
     purged: Vec<String>,
+    /// A scope that was given a key here although the tables hold another one: what is sealed with
+    /// the new one could never be opened.
+    pub(super) of_two_keys: Option<String>,
 }
 
 /// What a batch is made with.
@@ -88,6 +91,7 @@ impl Batch {
             blobs: BTreeMap::new(),
             closed: BTreeSet::new(),
             purged: Vec::new(),
+            of_two_keys: None,
         }
     }
 
@@ -169,12 +173,16 @@ impl Maker<'_> {
                     }
                 }
             }
-            Work::Key(scope, sealed) => {
-                if self.key(scope) == StoredKey::Absent {
+            Work::Key(scope, sealed) => match self.key(scope) {
+                StoredKey::Absent => {
                     self.seal(scope, sealed);
                     self.batch.end.keys += 1;
                 }
-            }
+                StoredKey::Sealed(there) if there != *sealed => {
+                    self.batch.of_two_keys = Some(scope.clone());
+                }
+                StoredKey::Sealed(_) | StoredKey::Destroyed => {}
+            },
             Work::DestroyKey(scope, _) => {
                 let known = self.key(scope);
                 if known != StoredKey::Destroyed {
@@ -273,4 +281,23 @@ async fn purge(session: &mut Session, stream: &str) -> Result<(), Failure> {
     session.change(sql, (stream,)).await?;
     session.change("DELETE FROM events WHERE stream = ?", (stream,)).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_key_of_a_scope_is_told_and_the_same_one_again_is_not() {
+        let key = |sealed| Work::Key("stack-a".to_owned(), vec![sealed]);
+        let held = [("stack-a".to_owned(), StoredKey::Sealed(vec![1]))];
+        let held = Held { keys: held.into(), blobs: BTreeSet::new() };
+        let batch = Batch::after(Checkpoint::default());
+        let mut maker = Maker { signer: None, batch, held };
+        maker.take(&key(1)).unwrap();
+        assert_eq!(maker.batch.of_two_keys, None);
+        maker.take(&key(2)).unwrap();
+        assert_eq!(maker.batch.of_two_keys.as_deref(), Some("stack-a"));
+        assert_eq!(maker.batch.end.keys, 0);
+    }
 }

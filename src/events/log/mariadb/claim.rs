@@ -21,6 +21,29 @@ pub(super) struct Claim {
     pub(super) epoch: u64,
     /// How many groups were written.
     pub(super) turn: u64,
+    pub(super) holder: String,
+    /// The next epoch was asked for, by this holder, and it is not known whether it has come.
+    is_moving: bool,
+}
+
+impl Claim {
+    /// A group was written: whatever was asked for before it comes no more.
+    pub(super) fn go_on(&mut self) {
+        self.turn += 1;
+        self.is_moving = false;
+    }
+
+    /// Whether the row is where it is known to be. A move of the epoch whose answer was lost is seen
+    /// here.
+    pub(super) fn is_at(&mut self, turn: u64, epoch: u64, holder: &[u8]) -> bool {
+        let has_moved = self.is_moving
+            && (turn, epoch) == (self.turn, self.epoch + 1)
+            && holder == self.holder.as_bytes();
+        if has_moved {
+            (self.epoch, self.is_moving) = (epoch, false);
+        }
+        (turn, epoch) == (self.turn, self.epoch)
+    }
 }
 
 /// Takes the log for a holder, who is known by a name that no other living process has: one that was
@@ -43,7 +66,10 @@ pub(super) async fn take(
     let sql = "UPDATE sequencer SET epoch = epoch + 1, holder = ?, seen = UTC_TIMESTAMP(6) \
                WHERE id = 0 AND epoch = ? AND turn = ?";
     match session.change(sql, (holder, epoch, turn)).await? {
-        1 => Ok(Ok(Claim { epoch: epoch + 1, turn })),
+        1 => {
+            let holder = holder.to_owned();
+            Ok(Ok(Claim { epoch: epoch + 1, turn, holder, is_moving: false }))
+        }
         // Somebody was faster, or writes: look again.
         _ => Err(Failure::Again),
     }
@@ -66,8 +92,12 @@ pub(super) async fn take_turn(
 pub(super) async fn move_epoch(session: &mut Session, claim: &mut Claim) -> Result<bool, Failure> {
     let sql = "UPDATE sequencer SET epoch = epoch + 1, seen = UTC_TIMESTAMP(6) \
                WHERE id = 0 AND epoch = ? AND turn = ?";
+    claim.is_moving = true;
     let is_moved = session.change(sql, (claim.epoch, claim.turn)).await? == 1;
-    claim.epoch += u64::from(is_moved);
+    if is_moved {
+        claim.epoch += 1;
+        claim.is_moving = false;
+    }
     Ok(is_moved)
 }
 
@@ -102,4 +132,30 @@ pub(super) async fn head(session: &mut Session) -> Result<Option<String>, Failur
     let sql = "SELECT checkpoint FROM sequencer WHERE id = 0";
     let head: Option<Option<Vec<u8>>> = session.ask_one(sql, ()).await?;
     Ok(head.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(is_moving: bool) -> Claim {
+        Claim { epoch: 3, turn: 7, holder: "us".to_owned(), is_moving }
+    }
+
+    #[test]
+    fn an_epoch_that_moved_although_the_answer_was_lost_is_the_holders_own() {
+        let mut moving = claim(true);
+        assert!(moving.is_at(7, 3, b"us"), "it has not come yet");
+        assert!(moving.is_at(7, 4, b"us"));
+        assert_eq!((moving.epoch, moving.is_moving), (4, false));
+        assert!(!moving.is_at(7, 5, b"us"), "no other move was asked for");
+    }
+
+    #[test]
+    fn an_epoch_that_another_process_has_moved_is_not() {
+        assert!(!claim(false).is_at(7, 4, b"us"), "the same host's next process");
+        assert!(!claim(true).is_at(7, 4, b"they"));
+        assert!(!claim(true).is_at(8, 4, b"us"));
+        assert!(!claim(true).is_at(7, 5, b"us"));
+    }
 }

@@ -16,6 +16,7 @@ mod session;
 mod transfer;
 mod writer;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -43,6 +44,14 @@ pub type MariadbLog = Embedded<MariadbStore>;
 pub struct MariadbStore {
     readers: Readers,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// The size that was told last.
+    size: AtomicU64,
+}
+
+impl MariadbStore {
+    fn of(readers: Readers, writer: Option<JoinHandle<()>>) -> Arc<Self> {
+        Arc::new(Self { readers, writer: Mutex::new(writer), size: AtomicU64::new(0) })
+    }
 }
 
 impl MariadbLog {
@@ -59,7 +68,7 @@ impl MariadbLog {
             reason: error.to_string(),
         };
         let (told, opened) = sync_channel(1);
-        let line = Line::new(shared.clone());
+        let line = Line::to_write(shared.clone());
         let holder = holder.to_owned();
         let runtime = runtime().map_err(failed)?;
         let thread = std::thread::Builder::new()
@@ -83,8 +92,7 @@ impl MariadbLog {
         let gone = || OpenError::Log(LogError::Unavailable("the writer ended".to_owned()));
         let ledger = opened.recv().map_err(|_| gone())??;
         let readers = Readers::start(&Arc::new(address.clone())).map_err(failed)?;
-        let store = MariadbStore { readers, writer: Mutex::new(Some(thread)) };
-        Ok(Self::of(ledger, Arc::new(store)))
+        Ok(Self::of(ledger, MariadbStore::of(readers, Some(thread))))
     }
 
     /// The newest format of the tables.
@@ -116,7 +124,7 @@ impl MariadbLog {
         };
         Self::format(address)?;
         let readers = Readers::start(&shared).map_err(failed)?;
-        Ok(Self::to_read(Arc::new(MariadbStore { readers, writer: Mutex::new(None) }))?)
+        Ok(Self::to_read(MariadbStore::of(readers, None))?)
     }
 }
 
@@ -168,7 +176,11 @@ impl Store for MariadbStore {
     }
 
     fn size(&self) -> u64 {
-        self.readers.size().unwrap_or(0)
+        // What is measured while the server is away is not to wait for it.
+        if let Some(size) = self.readers.size() {
+            self.size.store(size, Ordering::Relaxed);
+        }
+        self.size.load(Ordering::Relaxed)
     }
 
     fn finish(&self, _ledger: &Ledger) {

@@ -12,7 +12,7 @@ use super::batch::Batch;
 use super::claim::{self, Claim};
 use super::rows::hash;
 use super::schema;
-use super::session::{Failure, Line, Session};
+use super::session::{Failure, GivenUp, Line, Session};
 use super::writer::write;
 use crate::events::Position;
 
@@ -85,10 +85,15 @@ async fn with_patience<T>(
     line: &mut Line,
     act: impl AsyncFn(&mut Session) -> Result<T, Failure>,
 ) -> Result<T, OpenError> {
-    let begun = Instant::now();
+    let (begun, mut given_up) = (Instant::now(), GivenUp::default());
     loop {
         let done = match line.session().await {
-            Ok(session) => act(session).await,
+            Ok(session) => {
+                session.limit(given_up);
+                let done = act(session).await;
+                given_up = session.given_up;
+                done
+            }
             Err(failure) => Err(failure),
         };
         let failure = match done {
@@ -131,7 +136,7 @@ async fn prove(
     }
     let batch = Batch::broken(walk(session).await?, reason.as_deref(), signer);
     match write(session, claim, &batch, &mut false).await? {
-        true => claim.turn += 1,
+        true => claim.go_on(),
         // Somebody else writes by now: from the start.
         false => return Err(Failure::Again),
     }

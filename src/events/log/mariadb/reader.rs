@@ -12,16 +12,18 @@ use super::super::{BlobId, Filter, LogError};
 use super::address::Address;
 use super::claim;
 use super::rows::{COLUMNS, EventRow, hash};
-use super::session::{Failure, Line, Session};
+use super::session::{Failure, GivenUp, Line, Session};
 use crate::events::{Position, RecordedEvent, StreamId};
 
 /// How many read at the same time.
 const READERS: usize = 4;
-/// How long a reader goes from host to host before it gives up: longer than a cluster needs to go
-/// on, and, by `look_max`, long enough for one that is slow.
+/// How long after it was asked a reader goes from host to host before it gives up: longer than a
+/// cluster needs to go on, and, by `look_max`, long enough for one that is slow.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two rounds of the hosts.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long who only measures waits.
+const SIZE_WITHIN: Duration = Duration::from_secs(1);
 /// How many events of a stream are fetched at a time.
 const STREAM_PAGE: u64 = 1_000;
 
@@ -66,21 +68,29 @@ impl Readers {
         &self,
         read: impl AsyncFn(&mut Session) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, LogError> {
-        let (told, answer) = sync_channel(1);
-        let job: Job = Box::new(move |reader| drop(told.send(reader.run(read))));
+        self.ask(read)?.recv().map_err(|_| closed())?
+    }
+
+    /// Has a reader do something.
+    fn ask<T: Send + 'static>(
+        &self,
+        read: impl AsyncFn(&mut Session) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Receiver<Result<T, LogError>>, LogError> {
+        let ((told, answer), asked_at) = (sync_channel(1), Instant::now());
+        let job: Job = Box::new(move |reader| drop(told.send(reader.run(asked_at, read))));
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = jobs.is_some_and(|jobs| jobs.send(job).is_ok());
-        let closed = || LogError::Unavailable("the log is closed".to_owned());
-        if !asked {
-            return Err(closed());
-        }
-        answer.recv().map_err(|_| closed())?
+        asked.then_some(answer).ok_or_else(closed)
     }
 
     /// Lets the threads end.
     pub(super) fn close(&self) {
         *self.jobs.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+fn closed() -> LogError {
+    LogError::Unavailable("the log is closed".to_owned())
 }
 
 fn next(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
@@ -90,24 +100,34 @@ fn next(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
 impl Reader {
     fn run<T>(
         &mut self,
+        asked_at: Instant,
         read: impl AsyncFn(&mut Session) -> Result<T, Failure>,
     ) -> Result<T, LogError> {
         let Self { runtime, line } = self;
+        if asked_at.elapsed() > PATIENCE {
+            return Err(LogError::Unavailable("all readers wait for an answer".to_owned()));
+        }
         runtime.block_on(async {
-            let (begun, mut tries) = (Instant::now(), 0);
+            let mut given_up = GivenUp::default();
             loop {
                 let read = match line.session().await {
                     Ok(session) => {
-                        session.limit(tries);
-                        // One that lets nobody in is not slow.
-                        tries += 1;
-                        read(session).await
+                        session.limit(given_up);
+                        let read = match session.stay_fit().await {
+                            Ok(()) => read(session).await,
+                            Err(failure) => Err(failure),
+                        };
+                        given_up = session.given_up;
+                        read
                     }
                     Err(failure) => Err(failure),
                 };
                 let reason = match read {
                     Ok(read) => return Ok(read),
-                    Err(Failure::Refused(reason)) => return Err(LogError::Unavailable(reason)),
+                    Err(Failure::Refused(reason)) => {
+                        line.drop_session();
+                        return Err(LogError::Unavailable(reason));
+                    }
                     Err(Failure::Again) => Failure::Again.reason(),
                     Err(Failure::Elsewhere(reason)) => {
                         tracing::debug!(reason, "the log is read at another server");
@@ -116,7 +136,7 @@ impl Reader {
                         reason
                     }
                 };
-                if begun.elapsed() > PATIENCE {
+                if asked_at.elapsed() > PATIENCE {
                     return Err(LogError::Unavailable(reason));
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -271,18 +291,14 @@ impl Readers {
         self.with(claim::head)
     }
 
-    /// How much the tables take, in bytes, as the server estimates it.
-    pub(super) fn size(&self) -> Result<u64, LogError> {
-        let size: Option<Option<u64>> = self.with(async |session| {
-            session
-                .ask_one(
-                    "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
-                     FROM information_schema.tables WHERE table_schema = database()",
-                    (),
-                )
-                .await
-        })?;
-        Ok(size.flatten().unwrap_or(0))
+    /// How much the tables take, in bytes, as the server estimates it; `None` where it is not known
+    /// soon.
+    pub(super) fn size(&self) -> Option<u64> {
+        let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
+                   FROM information_schema.tables WHERE table_schema = database()";
+        let asked = self.ask(async |session| session.ask_one(sql, ()).await).ok()?;
+        let size: Option<Option<u64>> = asked.recv_timeout(SIZE_WITHIN).ok()?.ok()?;
+        size.flatten()
     }
 }
 
@@ -303,5 +319,16 @@ mod tests {
             passed <= PATIENCE
         });
         assert_eq!(within.max(), Some(STATEMENT_MAX * 2));
+    }
+
+    #[test]
+    fn what_has_waited_for_a_reader_for_too_long_is_asked_no_more() {
+        let address = Address::parse("mysql://hearth@127.0.0.1:1/hearth").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut reader = Reader { runtime, line: Line::new(Arc::new(address)) };
+        let long_ago = Instant::now().checked_sub(PATIENCE * 2).unwrap();
+        let read = reader.run(long_ago, async |_| Ok(()));
+        let Err(LogError::Unavailable(reason)) = read else { panic!("{read:?}") };
+        assert_eq!(reason, "all readers wait for an answer");
     }
 }

@@ -18,8 +18,11 @@ const FOR_EVER: &str = "9999-01-01";
 /// How many rows are read at a time, and bodies, which are large.
 const PAGE: u64 = 2_000;
 const BLOB_PAGE: u64 = 16;
-/// How many rows are written in a transaction.
+/// How many rows are written in a transaction, and after how many bytes it ends.
 const GROUP: usize = 1_000;
+const GROUP_BYTES: usize = 8 << 20;
+/// How often a group is tried.
+const TRIES: usize = 10;
 /// The tables beside the sequencer.
 const TABLES: [&str; 7] =
     ["events", "purged", "notes", "checkpoints", "closed", "blobs", "scope_keys"];
@@ -180,6 +183,7 @@ pub(in crate::events::log) fn load(
 }
 
 async fn follow(session: &mut Session, steps: Steps, catches_up: bool) -> Result<(), Failure> {
+    session.be_patient();
     let format = schema::format(session).await?;
     if format > schema::FORMAT {
         return Err(Failure::Refused("its tables are of a newer version".to_owned()));
@@ -189,20 +193,26 @@ async fn follow(session: &mut Session, steps: Steps, catches_up: bool) -> Result
         false => claim(session).await?,
         true => claim_again(session).await?,
     };
-    let mut group = Vec::new();
+    let (mut group, mut size) = (Vec::new(), 0);
     for step in steps {
         match step.map_err(Failure::Refused)? {
             Step::Put(Row::End { next, checkpoint }) => {
-                write(session, epoch, std::mem::take(&mut group)).await?;
+                write(session, epoch, &group).await?;
                 let sql = "UPDATE sequencer SET next = ?, turn = turn + 1, epoch = epoch + 1, \
                            holder = '', checkpoint = ?, seen = UTC_TIMESTAMP(6) \
                            WHERE id = 0 AND epoch = ?";
                 return held(session.change(sql, (next, checkpoint, epoch)).await?);
             }
-            step => group.push(step),
+            Step::Put(row) => {
+                size += row.size();
+                group.push(Step::Put(row));
+            }
+            take => group.push(take),
         }
-        if group.len() >= GROUP {
-            write(session, epoch, std::mem::take(&mut group)).await?;
+        if group.len() >= GROUP || size >= GROUP_BYTES {
+            write(session, epoch, &group).await?;
+            group.clear();
+            size = 0;
         }
     }
     Err(Failure::Refused("the log broke off".to_owned()))
@@ -259,7 +269,18 @@ async fn touch(session: &mut Session, epoch: u64) -> Result<(), Failure> {
     held(session.change(sql, (FOR_EVER, epoch)).await?)
 }
 
-async fn write(session: &mut Session, epoch: u64, group: Vec<Step>) -> Result<(), Failure> {
+/// Writes a group; the same again where the server is in its own way, and nothing of it was written.
+async fn write(session: &mut Session, epoch: u64, group: &[Step]) -> Result<(), Failure> {
+    for _ in 1..TRIES {
+        match try_to_write(session, epoch, group).await {
+            Err(Failure::Again) => session.run("ROLLBACK").await?,
+            tried => return tried,
+        }
+    }
+    try_to_write(session, epoch, group).await
+}
+
+async fn try_to_write(session: &mut Session, epoch: u64, group: &[Step]) -> Result<(), Failure> {
     let mut gone = Vec::new();
     let mut tables: [(&str, Vec<Vec<Value>>); TABLES.len()] = TABLES.map(|name| (name, Vec::new()));
     let [events, purged, notes, checkpoints, closed, blobs, keys] = &mut tables;
@@ -272,21 +293,21 @@ async fn write(session: &mut Session, epoch: u64, group: Vec<Step>) -> Result<()
             }
         };
         match row {
-            Row::Event(event) => events.1.push(values_of(&event)?),
+            Row::Event(event) => events.1.push(values_of(event)?),
             Row::Purged { position, stream, hash } => {
-                purged.1.push(vec![position.into(), stream.into(), bytes(&hash)]);
+                purged.1.push(vec![position.into(), stream.into(), bytes(hash)]);
             }
             Row::Note { number, after, kind, name, hash } => {
                 let name = name.into();
-                notes.1.push(vec![number.into(), after.into(), kind.into(), name, bytes(&hash)]);
+                notes.1.push(vec![number.into(), after.into(), kind.into(), name, bytes(hash)]);
             }
             Row::Checkpoint { position, notes, text } => {
                 checkpoints.1.push(vec![position.into(), notes.into(), text.into()]);
             }
             Row::BlobPart { id, part, content } => {
-                blobs.1.push(vec![id.into(), part.into(), Value::Bytes(content)]);
+                blobs.1.push(vec![id.into(), part.into(), bytes(content)]);
             }
-            Row::Key { scope, sealed } => keys.1.push(vec![scope.into(), sealed.into()]),
+            Row::Key { scope, sealed } => keys.1.push(vec![scope.into(), sealed.clone().into()]),
             Row::Closed(stream) => closed.1.push(vec![stream.into()]),
             Row::End { .. } => {}
         }
@@ -303,20 +324,22 @@ async fn write(session: &mut Session, epoch: u64, group: Vec<Step>) -> Result<()
 }
 
 /// Takes a row away that the log has no longer.
-async fn take(session: &mut Session, row: Row) -> Result<(), Failure> {
+async fn take(session: &mut Session, row: &Row) -> Result<(), Failure> {
     match row {
         Row::Event(event) => {
             session.change("DELETE FROM events WHERE position = ?", (event.position.0,)).await
         }
         Row::Checkpoint { position, notes, .. } => {
             let sql = "DELETE FROM checkpoints WHERE position = ? AND notes = ?";
-            session.change(sql, (position, notes)).await
+            session.change(sql, (*position, *notes)).await
         }
         Row::BlobPart { id, part, .. } => {
-            session.change("DELETE FROM blobs WHERE id = ? AND part = ?", (id, part)).await
+            session
+                .change("DELETE FROM blobs WHERE id = ? AND part = ?", (id.as_str(), *part))
+                .await
         }
         Row::Key { scope, .. } => {
-            session.change("DELETE FROM scope_keys WHERE scope = ?", (scope,)).await
+            session.change("DELETE FROM scope_keys WHERE scope = ?", (scope.as_str(),)).await
         }
         Row::Purged { .. } | Row::Note { .. } | Row::Closed(_) | Row::End { .. } => {
             Err(Failure::Refused("what is there for ever is to be taken away".to_owned()))

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use super::super::ledger::{Ledger, Taken, Work};
 use super::batch::Batch;
 use super::claim::{self, Claim, RENEWED_AFTER};
-use super::session::{Failure, Line, Session, TIMER_MAX};
+use super::session::{Failure, GivenUp, Line, Session, TIMER_MAX};
 use crate::events::log::checkpoint::Checkpoint;
 use crate::events::signing::SigningKey;
 use crate::private_files;
@@ -58,8 +58,14 @@ enum Outcome {
     Written(Checkpoint),
     /// Nothing of it is there.
     Refused(String),
-    /// Another process has taken the log over.
-    Fenced,
+    /// Another process has taken the log over, or has written what only this one may write.
+    Fenced(String),
+}
+
+impl Outcome {
+    fn taken_over() -> Self {
+        Self::Fenced("another process has taken the log over".to_owned())
+    }
 }
 
 impl Writer {
@@ -86,10 +92,9 @@ impl Writer {
                         std::thread::sleep(CROWD_REST);
                     }
                 }
-                Outcome::Fenced => {
-                    let reason = "another process has taken the log over";
+                Outcome::Fenced(reason) => {
                     tracing::error!("{reason}");
-                    return ledger.taken_over(group, reason);
+                    return ledger.taken_over(group, &reason);
                 }
                 Outcome::Refused(reason) => {
                     tracing::error!(reason, "the log cannot be written");
@@ -108,14 +113,16 @@ impl Writer {
     fn commit(&mut self, group: &[Work], ledger: &Arc<Ledger>) -> Outcome {
         let Self { runtime, line, claim, end, signer, .. } = self;
         let begun = Instant::now();
-        let (mut tries, mut sent) = (0, None);
+        let (mut given_up, mut sent) = (GivenUp::default(), None);
         let outcome = runtime.block_on(async {
             loop {
                 let tried = match line.session().await {
                     Ok(session) => {
-                        session.limit(tries);
+                        session.limit(given_up);
                         let signer = signer.as_ref();
-                        attempt(session, claim, group, *end, signer, &mut sent).await
+                        let tried = attempt(session, claim, group, *end, signer, &mut sent).await;
+                        given_up = session.given_up;
+                        tried
                     }
                     Err(failure) => Err(failure),
                 };
@@ -130,7 +137,6 @@ impl Writer {
                         let reason = failure.reason();
                         tracing::warn!(reason, "the log is written at another server");
                         line.drop_session();
-                        tries += 1;
                         (reason, PAUSE)
                     }
                 };
@@ -228,7 +234,7 @@ async fn attempt_in_doubt(
     if group.iter().all(tidies) {
         return Ok(match claim::renew(session, claim).await? {
             true => Outcome::Written(end),
-            false => Outcome::Fenced,
+            false => Outcome::taken_over(),
         });
     }
     if sent.is_some()
@@ -237,10 +243,13 @@ async fn attempt_in_doubt(
         return Ok(outcome);
     }
     let batch = Batch::of(group, end, signer, session).await?;
+    if let Some(scope) = &batch.of_two_keys {
+        return Ok(Outcome::Fenced(format!("the log has another key of {scope} already")));
+    }
     let mut is_in_doubt = false;
     match write(session, claim, &batch, &mut is_in_doubt).await {
         Ok(true) => {
-            claim.turn += 1;
+            claim.go_on();
             Ok(Outcome::Written(batch.end))
         }
         // An earlier try was written after it was looked for, or another process writes.
@@ -298,19 +307,21 @@ async fn look(
     claim: &mut Claim,
     sent: Option<&Batch>,
 ) -> Result<Option<Outcome>, Failure> {
-    let sql = "SELECT turn, epoch, checkpoint FROM sequencer WHERE id = 0";
-    let row: Option<(u64, u64, Option<Vec<u8>>)> = session.ask_one(sql, ()).await?;
-    let Some((turn, epoch, end)) = row else { return Ok(Some(Outcome::Fenced)) };
-    if (turn, epoch) == (claim.turn, claim.epoch) {
+    let sql = "SELECT turn, epoch, holder, checkpoint FROM sequencer WHERE id = 0";
+    type Found = (u64, u64, Vec<u8>, Option<Vec<u8>>);
+    let row: Option<Found> = session.ask_one(sql, ()).await?;
+    let Some((turn, epoch, holder, end)) = row else { return Ok(Some(Outcome::taken_over())) };
+    if claim.is_at(turn, epoch, &holder) {
         return Ok(None);
     }
     let there = sent.filter(|sent| end.as_deref() == Some(sent.checkpoint.as_bytes()));
     Ok(Some(match there {
-        Some(sent) if (turn, epoch) == (claim.turn + 1, claim.epoch) => {
-            claim.turn += 1;
+        // Whoever has taken the log over since goes on after it; the next group is told.
+        Some(sent) if turn == claim.turn + 1 => {
+            claim.go_on();
             Outcome::Written(sent.end)
         }
-        _ => Outcome::Fenced,
+        _ => Outcome::taken_over(),
     }))
 }
 
