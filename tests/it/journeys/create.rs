@@ -10,6 +10,7 @@ use hearth::model::StackId;
 use serde_json::json;
 
 use crate::support::cut_log::CutLog;
+use crate::support::wait::until;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 #[actix::test]
@@ -116,7 +117,9 @@ async fn whoever_leaves_in_the_middle_of_a_creation_leaves_a_stack_or_nothing() 
             }
         };
         assert_eq!(world.settled(&other).await, "CREATE_COMPLETE");
-        assert!(ground.sandbox.state()["trusts"]["count"].as_u64() <= Some(1), "{millis} ms");
+        // One that nobody uses any more may be on its way out.
+        let is_one = async || ground.sandbox.state()["trusts"]["count"].as_u64() <= Some(1);
+        until(&[&ground], format!("after {millis} ms one trust is left"), is_one).await;
         if made.is_ok() {
             return;
         }
