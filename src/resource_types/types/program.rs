@@ -126,8 +126,8 @@ impl Program {
             Program::Subscription(kind) => Arc::new(kind),
             Program::Volume => Arc::new(cinder::volume::Volume),
             Program::VolumeAttachment => Arc::new(cinder::volume_attachment::VolumeAttachment),
-            Program::Zone => Arc::new(designate::zone::Zone),
             Program::WebImage => Arc::new(glance::web_image::WebImage),
+            Program::Zone => Arc::new(designate::zone::Zone),
         }
     }
 }

@@ -29,6 +29,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// The pause before another subscription, which doubles while none lasts.
 const PAUSE_MIN: Duration = Duration::from_millis(25);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How long one has to last for the next one to come soon again.
 const LASTING: Duration = Duration::from_secs(5);
 
 /// See the module.
