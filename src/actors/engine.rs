@@ -51,6 +51,9 @@ pub struct EngineParts {
     pub cloud: Option<Arc<Cloud>>,
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
+    /// Whether whoever is woken goes on with work that a former process left, which is never so where
+    /// the log is read alone. Without it, what is asked about a stack at work leaves that where it is.
+    pub goes_on: bool,
     pub forbidden_types: ForbiddenTypes,
     pub on_record: Arc<dyn OnRecord>,
     /// Where a change of a stack is noted that can be read at its actor.
@@ -78,6 +81,7 @@ impl Engine {
             cloud: parts.cloud,
             clock: parts.clock.clone(),
             limits: parts.limits,
+            goes_on: parts.goes_on,
             forbidden_types: parts.forbidden_types,
             on_record: parts.on_record,
             changes: parts.changes,

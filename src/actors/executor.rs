@@ -19,7 +19,7 @@ use crate::openstack::{CloudError, Request, Response, Session, UserDomain};
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run, SoftwareAnswer, SoftwareAsk};
 use crate::resource_types::job::StackUser;
 use crate::resource_types::kept;
-use crate::resource_types::{Attempt, Beat, CloudCheck, Failure, Learned, Registry};
+use crate::resource_types::{Attempt, Beat, CloudCheck, Failure, Registry};
 use crate::template::StackDefinition;
 
 /// How much one beat may ask: a program is run again with each answer, so that its work grows with
@@ -67,7 +67,6 @@ pub(super) async fn run_beat(
     (step, attempt): (&Step, Attempt),
     program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
 ) -> (Result<Beat, Failure>, Option<AnswersKept>) {
-    let may_change = step.mutates || step.commands;
     let (child, there) = with.unzip();
     let executor = Executor::new(Some(services), session);
     let (asked, claimant) = (Arc::clone(asked), Some(claimant));
@@ -83,11 +82,10 @@ pub(super) async fn run_beat(
                 let text = format!("More than {ASKS_MAX} calls in one step");
                 return (Err(Failure::TooMuch(text)), None);
             }
-            Err(ask) if ask.changes() && !may_change => {
-                let next = Step { mutates: true, ..step.clone() };
-                return (Ok(Beat::Next { learned: Learned::default(), next }), None);
-            }
-            Err(ask) => executor.answer_next(ask, &mut run).await,
+            Err(ask) => match ask.held_back(step) {
+                Some(beat) => return (Ok(beat), None),
+                None => executor.answer_next(ask, &mut run).await,
+            },
         }
     }
 }

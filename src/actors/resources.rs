@@ -256,9 +256,7 @@ impl Engine {
         let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
         let inspect = move |resource: &Resource| {
             let seen = resource.inspected(&observed_signals, &knowledge);
-            let definition = resource.definition.as_ref().or(resource.target.as_deref());
-            let secrets = definition.map(|it| resource.secrets(it)).unwrap_or_default();
-            seen.map(|(driver, subject)| (driver, subject, secrets)).ok_or_else(|| {
+            seen.map(|(driver, subject)| (driver, subject, resource.secrets())).ok_or_else(|| {
                 let target = resource.target.as_deref();
                 target.map(|target| target.driver_type.clone())
             })

@@ -124,6 +124,7 @@ pub struct Services {
     pub cloud: Option<Arc<Cloud>>,
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
+    pub(super) goes_on: bool,
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
     pub(super) forbidden_types: ForbiddenTypes,
@@ -213,6 +214,10 @@ impl Ground for Services {
 
     fn measures(&self) -> &Measures {
         &self.measures
+    }
+
+    fn goes_on(&self) -> bool {
+        self.goes_on && !self.log.is_read_only()
     }
 }
 

@@ -187,6 +187,9 @@ pub trait Ground: Send + Sync + 'static {
     fn clock(&self) -> &Arc<dyn Clock>;
 
     fn measures(&self) -> &Measures;
+
+    /// Whether it is for this process to go on with work that a former one left.
+    fn goes_on(&self) -> bool;
 }
 
 /// What a kind of actor does beyond deciding: how it is loaded, runs effects, and ends.
@@ -459,8 +462,7 @@ impl<A: Inhabit> Shell<A> {
     }
 
     fn recover(&mut self, ctx: &mut Context<Self>) {
-        if self.services.log().is_read_only() {
-            // The work is another process's.
+        if !self.services.goes_on() {
             return;
         }
         let clock = self.services.clock().clone();

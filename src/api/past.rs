@@ -1,6 +1,7 @@
 //! `?at=`: what the API would have answered then, under today's policy.
 
 use actix_web::HttpRequest;
+use chrono::TimeDelta;
 
 use super::ApiState;
 use super::context::Context;
@@ -51,9 +52,31 @@ pub(super) async fn position_at(
     }
 }
 
+/// How far another's clock may be ahead of this one.
+const CLOCKS_APART_MAX: TimeDelta = TimeDelta::minutes(1);
+
+/// Refuses a moment that is still to come.
+pub(super) async fn expect_past(state: &ApiState, when: When) -> Result<(), Fault> {
+    let end = state.log.durable_position();
+    match when {
+        // Somebody else writes, and may have told of what is not seen here yet.
+        When::Position(position) if position > end && state.log.is_read_only() => {
+            Ok(state.views.soon_after(position).await?)
+        }
+        When::Position(position) if position > end => Err(Fault::bad_request(format!(
+            "The event log ends at {end}: there is no position {position} yet."
+        ))),
+        When::Time(time) if time > state.clock.now() + CLOCKS_APART_MAX => {
+            Err(Fault::bad_request(format!("{time} is still to come.")))
+        }
+        When::Position(_) | When::Time(_) => Ok(()),
+    }
+}
+
 async fn position(state: &ApiState, text: &str) -> Result<Position, Fault> {
     match When::read(text) {
         Some(when) => {
+            expect_past(state, when).await?;
             let position = when.position(state.log.as_ref()).await?;
             state.views.soon_after(position).await?;
             Ok(position)

@@ -6,10 +6,7 @@ use super::error::Fault;
 use super::query::{Param, boolean, texts};
 use super::request::Params;
 use super::v1::stack_named;
-use crate::events::{
-    AlarmEvent, ConfigEvent, DeploymentEvent, MetricEvent, OutletEvent, ProjectEvent, PurgeEvent,
-    ResourceEvent, ServerEvent, StackEvent,
-};
+use crate::events::{ProjectEvent, ResourceEvent, StackEvent};
 use crate::model::{Action, NamedStack, ProjectId, Selection, Status};
 use crate::projections::StackRow;
 
@@ -89,19 +86,9 @@ pub(super) async fn read(
     })
 }
 
+/// Of the streams that events are told of, which are those of `projections::TOLD_KINDS`.
 fn is_type(word: &str) -> bool {
-    let kinds = [
-        StackEvent::TYPES,
-        ResourceEvent::TYPES,
-        ProjectEvent::TYPES,
-        ConfigEvent::TYPES,
-        DeploymentEvent::TYPES,
-        AlarmEvent::TYPES,
-        MetricEvent::TYPES,
-        OutletEvent::TYPES,
-        PurgeEvent::TYPES,
-        ServerEvent::TYPES,
-    ];
+    let kinds = [StackEvent::TYPES, ResourceEvent::TYPES, ProjectEvent::TYPES];
     kinds.concat().iter().any(|(name, _)| *name == word)
 }
 

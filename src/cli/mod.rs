@@ -48,6 +48,7 @@ mod reach;
 mod rebuild;
 mod replay;
 mod resolve;
+mod revision;
 mod rollback;
 mod sandbox;
 mod serve;

@@ -10,6 +10,7 @@ use super::data::with_causes;
 use super::live::{self, Live};
 use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
 use super::plan::text;
+use super::revision;
 use super::stack_path::StackPath;
 use super::up::{farewell, watched};
 
@@ -20,7 +21,7 @@ pub(super) struct Arguments {
     /// The stack's name or id
     stack: String,
     /// The revision to go back to
-    #[arg(long, value_name = "REVISION", required_unless_present = "at")]
+    #[arg(long, value_name = "REVISION", value_parser = revision::read, required_unless_present = "at")]
     to: Option<u32>,
     /// Or when it was the newest: a position of the log or a time
     #[arg(long, value_name = "POSITION|TIME", conflicts_with = "to")]

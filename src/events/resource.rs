@@ -67,7 +67,7 @@ pub struct ActionStarted {
     /// The roles of that trust; none: from before they were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
-    /// The hook behind the action, where the environment sets it.
+    /// The hooks behind the action, where the environment sets them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
     /// Whether the traversal compares with what there is in the cloud.
@@ -132,7 +132,7 @@ impl Definition {
     }
 }
 
-/// What a driver does next; its own name for the call and what it must remember until then.
+/// What a type's program does next: the name of its stage, and what it must remember until then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct Step {
     pub name: String,
@@ -143,7 +143,7 @@ pub struct Step {
     /// answer is awaited as that of a call that changes something.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commands: bool,
-    /// The driver's own memory for this step.
+    /// The program's own memory for this step.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub state: Value,
 }

@@ -113,6 +113,50 @@ async fn an_object_that_only_looks_like_ours_is_never_taken_nor_deleted() {
     }
 }
 
+/// More than the pages of Zaqar's lists have.
+const MANY: usize = 50;
+
+#[actix::test]
+async fn what_a_lost_call_has_made_is_found_on_whatever_page_of_the_list_it_is() {
+    let ground = Ground::new().await;
+    let zaqar = || Service::of_type("messaging");
+    put_into(&ground, zaqar(), "/v2/queues/busy".to_owned(), json!({})).await;
+    let path = "/v2/queues/busy/subscriptions";
+    for number in 0..MANY {
+        let body = json!({ "subscriber": format!("http://other{number}.example.com/"), "ttl": 60 });
+        post(&ground, zaqar(), path, body).await;
+    }
+    let rule = FaultRule {
+        method: Some("POST".into()),
+        path: Some(path.into()),
+        count: Some(1),
+        fault: Fault::DropReply,
+        ..FaultRule::default()
+    };
+    ground.sandbox.set_faults(vec![rule]).unwrap();
+    let world = ground.start().await;
+    let ours = json!({ "type": "OS::Zaqar::Subscription", "properties": {
+        "queue_name": "busy", "subscriber": "http://ours.example.com/", "ttl": 60 } });
+    let web = world.create("web", hot(json!({ "ours": ours }))).await.unwrap();
+    let (end, reason) = (world.settled(&web).await, world.reason(web.stack).await);
+    assert_eq!(end, "CREATE_COMPLETE", "{reason}");
+    let count = || async {
+        let (mut count, mut marker) = (0, String::new());
+        loop {
+            let page = Request::get(zaqar(), path).query("marker", marker);
+            let page: Value = sent(&ground, page).await;
+            let Some(last) = page["subscriptions"].as_array().unwrap().last() else { break count };
+            count += page["subscriptions"].as_array().unwrap().len();
+            marker = last["id"].as_str().unwrap().to_owned();
+        }
+    };
+    assert_eq!(count().await, MANY + 1);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(count().await, MANY);
+    world.engine.shutdown();
+}
+
 /// Something that is no object of its own, and that somebody else has made already.
 struct Place {
     type_name: &'static str,
@@ -136,7 +180,11 @@ async fn post(ground: &Ground, service: Service, path: &str, body: Value) -> Val
 }
 
 async fn put(ground: &Ground, path: String, body: Value) {
-    sent(ground, Request::put(Service::Network, path).json(body)).await;
+    put_into(ground, Service::Network, path, body).await;
+}
+
+async fn put_into(ground: &Ground, service: Service, path: String, body: Value) {
+    sent(ground, Request::put(service, path).json(body)).await;
 }
 
 /// What somebody else has made: a cloud for each kind, for they stand in each other's way.

@@ -61,6 +61,7 @@ impl Past {
             cloud: None,
             clock,
             limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
+            goes_on: true,
             forbidden_types: forbids_nothing(),
             on_record: Arc::new(views.clone()),
             changes: views.changes(),

@@ -23,7 +23,7 @@ const LET_TIME_PASS: [(&str, usize, &str); 22] = [
     ("tests/it/crash_process/process.rs", 1, "a process is killed after so long"),
     ("tests/it/crash_process/story.rs", 2, "asked at any moment while the process is killed"),
     ("tests/it/crash_process/told.rs", 1, "so many ask in a second while the process is killed"),
-    ("tests/it/eventstore/faults.rs", 4, "a server that is ill for so long"),
+    ("tests/it/eventstore/faults.rs", 4, "a server that fails for so long"),
     ("tests/it/journeys/drift.rs", 1, "a request that is late shows nowhere before its answer"),
     ("tests/it/journeys/polled.rs", 1, "a stack that stays awake does nothing"),
     ("tests/it/journeys/scaling.rs", 1, "an engine ends at any moment"),

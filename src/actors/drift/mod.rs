@@ -153,7 +153,6 @@ impl Engine {
 
     /// Why the cloud did not say, without the secrets that it repeats.
     fn unknown(resource: &Resource, why: &str) -> Found {
-        let secrets = resource.definition.as_ref().map(|it| resource.secrets(it));
-        Found::Unknown(mask_repeated(why, &secrets.unwrap_or_default()))
+        Found::Unknown(mask_repeated(why, &resource.secrets()))
     }
 }

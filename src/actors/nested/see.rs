@@ -206,8 +206,7 @@ async fn of_member(
     if driver.is_secret(attribute) {
         return Some(taint(value));
     }
-    let secrets = resource.definition.as_ref().map(|it| resource.secrets(it));
-    Some(taint_repeated(value, &secrets.unwrap_or_default()))
+    Some(taint_repeated(value, &resource.secrets()))
 }
 
 #[cfg(test)]

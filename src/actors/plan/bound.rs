@@ -263,17 +263,36 @@ impl Engine {
         Ok(plan.stack.is_some().then_some(Position(before.position)))
     }
 
-    /// What has happened to a stack and its resources since a position, in a sentence.
+    /// What has happened to a stack, its resources and all that is within them since a position, in a
+    /// sentence.
     async fn since(
         &self,
         who: &RequestContext,
         stack: StackId,
         after: Position,
     ) -> Result<String, Refusal> {
-        let summary = self.summary(who, stack).await?;
-        let resources = summary.going_on.iter();
-        let mut streams = vec![(summary.name.to_string(), StreamId::stack(stack))];
-        streams.extend(resources.map(|(name, id)| (name.to_string(), StreamId::resource(*id))));
+        let mut streams = Vec::new();
+        let mut within = vec![(String::new(), stack)];
+        while let Some((place, id)) = within.pop() {
+            let summary = match self.summary(who, id).await {
+                Ok(summary) => summary,
+                Err(refusal) if id == stack => return Err(refusal),
+                // A nested stack that is gone.
+                Err(_) => continue,
+            };
+            let (named, below) = match place.is_empty() {
+                true => (summary.name.to_string(), String::new()),
+                false => (place.clone(), format!("{place}/")),
+            };
+            streams.push((named, StreamId::stack(id)));
+            for (name, resource) in &summary.going_on {
+                let path = format!("{below}{name}");
+                streams.push((path.clone(), StreamId::resource(*resource)));
+                let child = |it: &Resource| nested::own_child(it.id, it.physical_id.as_deref());
+                let child = self.look_for(id, name, child).await?.flatten();
+                within.extend(child.map(|child| (path, child)));
+            }
+        }
         let mut told: Vec<(Position, String)> = Vec::new();
         for (name, stream) in streams {
             let read = self.services.log.read(&stream, StreamRevision(0)).await;

@@ -9,7 +9,7 @@ use crate::actors::previewed::{Difference, FarAsk, PreviewWithin, PreviewedResou
 use crate::actors::resource::{Resource, Verdict};
 use crate::events::resource::Definition;
 use crate::model::JsonMap;
-use crate::model::taint::masked;
+use crate::model::taint::{masked, plain};
 use crate::template::{TemplateError, hold, json_size};
 
 /// What becomes of a resource, and what others get of it.
@@ -126,6 +126,25 @@ impl Child {
 pub(super) fn as_made(resource: &Resource) -> Definition {
     let made = resource.definition.as_ref().or(resource.target.as_deref());
     made.cloned().unwrap_or_default()
+}
+
+/// The properties that a change to `wanted` starts from: as they were reached, but those that are as
+/// wanted there as a failed update tried them, for the cloud may have that.
+pub(super) fn properties_before(resource: &Resource, wanted: &Definition) -> JsonMap {
+    let mut before = as_made(resource).properties;
+    let value = |of: &JsonMap, name: &String| of.get(name).cloned().map(plain);
+    for tried in [&resource.attempted, &resource.target].into_iter().flatten() {
+        for name in wanted.properties.keys().chain(tried.properties.keys()) {
+            let as_wanted = value(&wanted.properties, name);
+            if value(&before, name) == as_wanted && value(&tried.properties, name) != as_wanted {
+                match tried.properties.get(name) {
+                    Some(tried) => before.insert(name.clone(), tried.clone()),
+                    None => before.shift_remove(name),
+                };
+            }
+        }
+    }
+    before
 }
 
 /// What a verdict announces, before a child stack was looked at.

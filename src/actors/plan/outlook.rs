@@ -4,7 +4,9 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::fates::{Child, METADATA, NEW_ID, Outlook, Wanted, as_made, change_of};
+use super::fates::{
+    Child, METADATA, NEW_ID, Outlook, Wanted, as_made, change_of, properties_before,
+};
 use super::values::Foreseen;
 use super::{Change, FoundResource};
 use crate::actors::preview::{made_anew, previewed, unresolved};
@@ -156,9 +158,9 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             (_, None) => self.why(resource, &least, &wanted, &perhaps),
         };
         if most > Change::Unchanged {
-            let former = as_made(resource);
-            let changed = resource.changed(&former, &wanted.definition, knowledge);
-            entry.differs = wanted.differences(&former.properties, Some(&changed))?;
+            let changed = resource.changed(&as_made(resource), &wanted.definition, knowledge);
+            let before = properties_before(resource, &wanted.definition);
+            entry.differs = wanted.differences(&before, Some(&changed))?;
         }
         let rests =
             |driver: Arc<Declared>| driver.acts(Action::Suspend) && driver.nests().is_none();

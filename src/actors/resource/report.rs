@@ -15,7 +15,7 @@ impl Resource {
         let told = definition.and_then(|definition| {
             let driver = knowledge.registry.driver(&definition.driver_type)?;
             let subject = self.subject_beside_signals(definition, knowledge);
-            let secrets = self.secrets_beside_signals(definition);
+            let secrets = self.secrets_beside_signals();
             let reference = taint_repeated(driver.reference(&subject), &secrets);
             // What signals brought keeps its marks.
             let signals = driver.program().signals(&subject);

@@ -34,7 +34,7 @@ impl Resource {
         };
         let step = crate::events::resource::Step { state: plain(step.state), ..step };
         let attempt = if kept.searched { Attempt::Unanswered } else { Attempt::First };
-        let secrets = self.secrets(&definition);
+        let secrets = self.secrets();
         let mut kept = kept.clone();
         for answer in &mut kept.answers {
             answer.answer = answer.answer.take().map(plain);

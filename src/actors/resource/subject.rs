@@ -86,18 +86,27 @@ impl Resource {
         Some((driver, Subject { observed_signals, ..self.subject(definition, knowledge) }))
     }
 
-    /// The texts that must not be seen in what the resource is made of.
-    pub(in crate::actors) fn secrets(&self, definition: &Definition) -> Vec<Secret<String>> {
-        let mut secrets = self.secrets_beside_signals(definition);
+    /// The texts that must not be seen in what the resource is made of, or may be: while it is
+    /// changed, and after a failure, the cloud may still have what it was made of before.
+    pub(in crate::actors) fn secrets(&self) -> Vec<Secret<String>> {
+        let mut secrets = self.secrets_beside_signals();
         secrets.extend(self.signals.iter().flat_map(|(_, entry)| taint::texts(entry)));
         secrets
     }
 
     /// The same without what signals have brought, of which nothing is made.
-    pub(super) fn secrets_beside_signals(&self, definition: &Definition) -> Vec<Secret<String>> {
-        let made_of = definition.properties.values().chain(definition.metadata.values());
+    pub(super) fn secrets_beside_signals(&self) -> Vec<Secret<String>> {
+        let made_of = self.definitions().flat_map(|definition| {
+            definition.properties.values().chain(definition.metadata.values())
+        });
         let known = self.data.values().chain(self.attributes.values());
         made_of.chain(known).flat_map(taint::texts).collect()
+    }
+
+    /// What it is made of, and what it is to be made of or was tried to be.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        let tried = [self.target.as_deref(), self.attempted.as_deref()];
+        self.definition.as_ref().into_iter().chain(tried.into_iter().flatten())
     }
 }
 

@@ -19,6 +19,7 @@ use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
 use super::front;
+use super::past::expect_past;
 use super::query::{Param, boolean, text};
 use super::request::Params;
 use super::selection;
@@ -125,7 +126,10 @@ async fn starting_point(
             _ => Err(Fault::bad_request("after=action needs one stack.")),
         },
         Some(text) => match when(text)? {
-            When::Position(position) => Ok(position),
+            position @ When::Position(_) => {
+                expect_past(state, position).await?;
+                Ok(position.position(state.log.as_ref()).await?)
+            }
             time @ When::Time(_) => Ok(time.position(state.log.as_ref()).await?),
         },
     }

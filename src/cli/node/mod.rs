@@ -125,7 +125,7 @@ pub(super) struct Node {
     registry: Arc<Registry>,
     engine: Engine,
     views: Views,
-    /// `None` where another process sends what goes out.
+    /// `None` where another process sends what goes out, or a later one does.
     outlets: Option<Outlets>,
     /// `None` where nobody wants spans.
     exporter: Option<Exporter>,
@@ -133,7 +133,7 @@ pub(super) struct Node {
     sandbox: Option<RunningSandbox>,
     /// `None` where it could not be opened.
     admin: Option<AdminSocket>,
-    /// `None` where another process keeps the log.
+    /// `None` where another process keeps the log, or nobody does for as long as questions are answered.
     upkeep: Option<Upkeep>,
 }
 
@@ -205,6 +205,7 @@ impl Node {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits: engine_limits(settings),
+            goes_on,
             forbidden_types: {
                 let policy = Arc::clone(&policy);
                 Arc::new(move |caller, types| {
@@ -216,7 +217,7 @@ impl Node {
             changes: views.changes(),
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
-        let outlets = (!settings.read_only).then(|| {
+        let outlets = goes_on.then(|| {
             Outlets::start(&OutletParts {
                 engine: engine.clone(),
                 views: views.clone(),
@@ -245,7 +246,7 @@ impl Node {
             serving: None,
             workers: Some((engine.clone(), views.clone())),
         };
-        let upkeep = (!settings.read_only).then(|| {
+        let upkeep = goes_on.then(|| {
             Upkeep::start(UpkeepParts {
                 log: Arc::clone(&log),
                 vault: Arc::clone(&vault),

@@ -13,6 +13,7 @@ use super::client::{Client, ClientError};
 use super::data::with_causes;
 use super::live;
 use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
+use super::revision;
 use super::stack_path::StackPath;
 use super::template_files::{Inputs, TemplateArguments};
 use super::up::source::{create_body, stack_name, update_body};
@@ -54,7 +55,7 @@ pub(super) struct Arguments {
 #[group(multiple = false, conflicts_with = "template")]
 struct Other {
     /// Go back to an earlier revision
-    #[arg(long, value_name = "REVISION")]
+    #[arg(long, value_name = "REVISION", value_parser = revision::read)]
     to: Option<u32>,
     /// Go back to what it was at a position of the log or a time
     #[arg(long, value_name = "POSITION|TIME")]

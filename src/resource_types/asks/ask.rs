@@ -7,12 +7,13 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::events::alarm::AlarmMade;
+use crate::events::resource::Step;
 use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, Refusal, Secret};
 use crate::openstack::{
     CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
 };
 use crate::resource_types::failure::Failure;
-use crate::resource_types::job::StackUser;
+use crate::resource_types::job::{Beat, Learned, StackUser};
 use crate::resource_types::software::{Deploy, Deployment, SoftwareConfig};
 
 /// Something that a program wants to know or to have done.
@@ -174,6 +175,16 @@ impl Ask {
             | Ask::SharedId(_)
             | Ask::Pause(_) => false,
         }
+    }
+
+    /// What comes instead of it in a step that may not ask it: the same step, on record first as one
+    /// that changes the cloud. One that commands may change what Hearth itself keeps.
+    pub fn held_back(&self, step: &Step) -> Option<Beat> {
+        let is_commanded =
+            step.commands && matches!(self, Ask::Software { .. } | Ask::Alarm { .. });
+        let may = step.mutates || is_commanded || !self.changes();
+        let next = || Step { mutates: true, ..step.clone() };
+        (!may).then(|| Beat::Next { learned: Learned::default(), next: next() })
     }
 }
 

@@ -3,6 +3,7 @@
 //! the program gets the answer and runs it again (`actors::executor`).
 
 mod ask;
+mod pages;
 mod software;
 
 use std::cell::{Cell, RefCell};
@@ -287,7 +288,7 @@ impl Asks<'_> {
         done(self.ask(Ask::Pause(time))?)
     }
 
-    /// The present moment, by the cloud's clock.
+    /// When the run began.
     pub fn now(&self) -> DateTime<Utc> {
         self.facts.now
     }

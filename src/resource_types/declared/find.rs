@@ -287,19 +287,20 @@ impl Declared {
             let value = self.filled(cloud, subject, value, str::to_owned)?;
             request = request.query(name.clone(), value);
         }
-        let body = cloud.send(request)?.json()?;
-        let list = self.list_name().and_then(|list| dotted::one(&body, &list).cloned());
-        let objects = match list {
-            Some(Value::Array(objects)) => objects,
-            Some(_) => Vec::new(),
-            None => match body {
-                // Some services answer with nothing around a list.
-                Value::Array(objects) => objects,
-                // What is a field of another object has that one alone.
-                whole if declaration.has_entry() => vec![whole],
-                _ => Vec::new(),
-            },
-        };
+        let objects = cloud.list(request, |body| {
+            let list = self.list_name().and_then(|list| dotted::one(&body, &list).cloned());
+            match list {
+                Some(Value::Array(objects)) => objects,
+                Some(_) => Vec::new(),
+                None => match body {
+                    // Some services answer with nothing around a list.
+                    Value::Array(objects) => objects,
+                    // What is a field of another object has that one alone.
+                    whole if declaration.has_entry() => vec![whole],
+                    _ => Vec::new(),
+                },
+            }
+        })?;
         // Some services wrap each object of a list once more.
         let unwrapped = objects.into_iter().map(|object| {
             match declaration.wrap.as_deref().and_then(|wrap| object.get(wrap)) {

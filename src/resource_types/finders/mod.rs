@@ -136,11 +136,10 @@ impl Finder {
     }
 
     fn listed(&self, cloud: &Asks<'_>, request: Request) -> Result<Vec<Value>, CloudError> {
-        let mut body = cloud.send(request)?.json()?;
-        match body.get_mut(&self.list).map(Value::take) {
-            Some(Value::Array(list)) => Ok(list),
-            _ => Ok(Vec::new()),
-        }
+        cloud.list(request, |mut body| match body.get_mut(&self.list).map(Value::take) {
+            Some(Value::Array(list)) => list,
+            _ => Vec::new(),
+        })
     }
 
     fn search(&self, cloud: &Asks<'_>, request: Request, wanted: &str) -> Result<String, Failure> {

@@ -169,18 +169,16 @@ impl<'a> Life<'a> {
         attempt: Attempt,
         world: &mut impl World,
     ) -> Result<Beat, Failure> {
-        let may_change = step.mutates || step.commands;
         let mut run = Run::new(self.facts.clone());
         let program =
             |cloud: &Asks<'_>| self.driver.beat(cloud, work, &self.subject, step, attempt);
         loop {
             match run.go_on(program) {
                 Ok(outcome) => return outcome,
-                Err(ask) if ask.changes() && !may_change => {
-                    let next = Step { mutates: true, ..step.clone() };
-                    return Ok(Beat::Next { learned: Learned::default(), next });
-                }
                 Err(ask) => {
+                    if let Some(beat) = ask.held_back(step) {
+                        return Ok(beat);
+                    }
                     let answer = world.answer(&ask);
                     run.answered(ask, answer);
                 }

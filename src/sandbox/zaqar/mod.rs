@@ -139,9 +139,18 @@ fn subscriptions(
     let missing = || fault(404, "Subscription could not be found.");
     match (ask.method.as_str(), id) {
         ("GET", None) => {
-            let all = cloud.zaqar.subscriptions.iter().filter(|(_, it)| is_of_queue(it));
-            let all: Vec<Value> = all.map(|(id, it)| shown(id, it)).collect();
-            Ok(Answer::json(200, &json!({ "subscriptions": all, "links": [] })))
+            let (limit, marker) = (limit(ask), ask.query("marker").unwrap_or_default());
+            let own = cloud.zaqar.subscriptions.iter().filter(|(_, it)| is_of_queue(it));
+            let own: Vec<_> = own.collect();
+            let seen = own.iter().position(|(id, _)| **id == *marker).map_or(0, |at| at + 1);
+            let page: Vec<_> = own.into_iter().skip(seen).take(limit).collect();
+            let next = page.last().map(|(last, _)| {
+                let list = format!("/v2/queues/{queue}/subscriptions");
+                json!({ "rel": "next", "href": format!("{list}?marker={last}&limit={limit}") })
+            });
+            let page: Vec<Value> = page.into_iter().map(|(id, it)| shown(id, it)).collect();
+            let links: Vec<_> = next.into_iter().collect();
+            Ok(Answer::json(200, &json!({ "subscriptions": page, "links": links })))
         }
         ("POST", None) => {
             let fields = ask.object(fault)?;
@@ -241,7 +250,7 @@ fn pop(cloud: &mut Cloud, ask: &Ask, project: &str, queue: &str) -> Reply {
 }
 
 fn list(cloud: &Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> Reply {
-    let limit = ask.query("limit").and_then(|limit| limit.parse().ok()).unwrap_or(PAGE_DEFAULT);
+    let limit = limit(ask);
     let hears_itself = ask.query("echo").is_some_and(|echo| echo.eq_ignore_ascii_case("true"));
     let marker = ask.query("marker").unwrap_or_default().to_owned();
     let mut last = marker.clone();
@@ -253,7 +262,7 @@ fn list(cloud: &Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> R
             && **id > *marker
             && (hears_itself || it.client != client)
     });
-    for (id, message) in found.take(limit.min(PAGE_MAX)) {
+    for (id, message) in found.take(limit) {
         last = id.to_owned();
         shown.push(message.shown(id, ask.at));
     }
@@ -261,6 +270,12 @@ fn list(cloud: &Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> R
         format!("/v2/queues/{queue}/messages?marker={last}&echo={hears_itself}&limit={limit}");
     let links = json!([{ "rel": "next", "href": next }]);
     Ok(Answer::json(200, &json!({ "messages": shown, "links": links })))
+}
+
+/// How many the page of a list has.
+fn limit(ask: &Ask) -> usize {
+    let asked = ask.query("limit").and_then(|limit| limit.parse().ok());
+    asked.unwrap_or(PAGE_DEFAULT).min(PAGE_MAX)
 }
 
 /// Zaqar's `{title, description}`.

@@ -227,6 +227,7 @@ impl App {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits,
+            goes_on: true,
             forbidden_types: {
                 let policy = Arc::clone(&policy);
                 Arc::new(move |caller, types| {

@@ -116,6 +116,12 @@ async fn filters_narrow_the_feed() {
     story.walk(&mut gone, Action::Delete, &[]).await;
     story.walked(&gone, Action::Delete, Status::Complete).await;
     assert_eq!(events("?stack=three", 1).await, ["15 StackCreated"]);
+    // What no event of a feed has, and what no event follows.
+    for query in ["type=ConfigCreated", "type=Zzz", "after=999999"] {
+        let path = format!("/v1/{}/feed?{query}", app.project);
+        let headers = [("x-auth-token", app.token.as_str())];
+        assert_eq!(app.send("GET", &path, &headers, None).await.status, 400, "{query}");
+    }
     let path = format!("/v1/{}/feed?stack=nothing", app.project);
     let headers = [("x-auth-token", app.token.as_str())];
     assert_eq!(app.send("GET", &path, &headers, None).await.status, 404);

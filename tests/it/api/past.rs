@@ -151,6 +151,22 @@ async fn a_revision_is_a_moment_and_a_name_leads_to_who_had_it_then() {
 }
 
 #[actix::test]
+async fn what_is_still_to_come_is_no_moment() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 45);
+    let (web, _) = story.created("web", &["net"]).await;
+    app.views.after(app.log.durable_position()).await.unwrap();
+    let beyond = app.log.durable_position().0 + 1;
+    for at in [beyond.to_string(), "2999-01-01".to_owned()] {
+        for path in ["/stacks".to_owned(), format!("/stacks/web/{}", web.id)] {
+            let refused = app.get(&format!("{path}?at={at}")).await;
+            assert_eq!(refused.status, 400, "{path} at {at}: {}", refused.text);
+        }
+    }
+    app.stop().await;
+}
+
+#[actix::test]
 async fn what_knows_only_the_present_refuses_another_moment() {
     let app = App::start().await;
     let story = Story::of(app.log.clone(), &app.project, 44);

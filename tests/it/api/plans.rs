@@ -134,6 +134,54 @@ async fn an_update_does_what_its_plan_says_or_is_told_what_came_between() {
 }
 
 #[actix::test]
+async fn a_way_back_from_what_a_failed_update_has_tried_starts_from_that() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let mut failing = template("two", &[]);
+    failing["resources"]["a"]["properties"]["fail"] = json!(true);
+    let failing = json!({ "template": failing });
+    assert_eq!(app.ask("PUT", &path, Some(failing)).await.status, 202);
+    assert_eq!(app.settled("web").await["stack_status"], "UPDATE_FAILED");
+    let back = json!({ "update": { "template": template("one", &[]) } });
+    let planned = plan(&app, &format!("{path}/plan"), back).await;
+    let resources = planned["resources"].as_array().unwrap();
+    let a = resources.iter().find(|it| it["resource_name"] == "a").unwrap();
+    let differs = a["properties"].as_array().unwrap();
+    let of = |name: &str| differs.iter().find(|it| it["name"] == name).unwrap();
+    assert_eq!((&of("value")["old"], &of("value")["new"]), (&json!("two"), &json!("one")));
+    assert_eq!(of("fail")["old"], true);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_has_come_between_is_told_of_nested_stacks_too() {
+    let app = App::start().await;
+    let inner = |value: &str| {
+        let resource =
+            json!({ "type": "OS::Heat::TestResource", "properties": { "value": value } });
+        json!({ "heat_template_version": "2021-04-16", "resources": { value: resource } })
+    };
+    let nested = json!({ "type": "OS::Heat::Stack",
+                         "properties": { "template": inner("one").to_string() } });
+    let outer = json!({ "heat_template_version": "2021-04-16", "resources": { "inner": nested } });
+    app.create("web", outer).await;
+    let path = path_of(&app, "web").await;
+    let planned = plan(&app, &format!("{path}/plan"), json!({ "delete": {} })).await;
+    let shown = app.get(&format!("{path}/resources/inner")).await.json();
+    let child = shown["resource"]["physical_resource_id"].as_str().unwrap().to_owned();
+    let within = path_of(&app, &child).await;
+    let changed = json!({ "template": inner("two") });
+    assert_eq!(app.ask("PUT", &within, Some(changed)).await.status, 202);
+    app.comes_to(&within, "UPDATE_COMPLETE").await;
+    let named = ("hearth-plan", id(&planned));
+    let refused = ask_with(&app, ("DELETE", &path), named, None).await;
+    let told = refusal(&refused, 409, "PlanOutdated");
+    assert!(told.contains("inner: RevisionAccepted at "), "{told}");
+    app.stop().await;
+}
+
+#[actix::test]
 async fn what_the_cloud_has_yet_to_name_is_not_known_beforehand() {
     let app = App::start().await;
     let template = |length: u8| {

@@ -21,7 +21,7 @@ const WRITERS: u64 = 4;
 const FOLLOWERS: u64 = 150;
 /// How long a test waits for what must come.
 const SOON: Duration = Duration::from_secs(60);
-/// How long a server is ill, so that what is under way meets that.
+/// How long a server fails, so that what is under way meets that.
 const FOR_A_WHILE: Duration = Duration::from_millis(100);
 
 fn stream(name: u64) -> StreamId {

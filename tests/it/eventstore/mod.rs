@@ -4,6 +4,7 @@
 mod claims;
 mod copies;
 mod faults;
+mod guarded;
 mod lives;
 mod measured;
 mod recorded;

@@ -101,7 +101,7 @@ async fn a_lost_request_is_sent_again() {
 }
 
 #[actix::test]
-async fn a_passing_error_is_tried_again() {
+async fn a_transient_error_is_tried_again() {
     sweep(Fault::Status { code: 503, retry_after: None }).await;
 }
 

@@ -111,8 +111,14 @@ fn what_a_killed_command_had_begun_goes_on_and_keeps_its_time() {
     let (mut child, _out) = desk.started("up steps.yaml -P secs=3", "first ");
     child.kill().unwrap();
     child.wait().unwrap();
-    // Looking on leaves the work where it is.
+    // Looking on leaves the work where it is, also where its actor is asked.
+    let before = desk.said("history steps");
     assert!(desk.said("list").contains("CREATE_IN_PROGRESS"));
+    assert!(desk.said("show steps").contains("CREATE_IN_PROGRESS"));
+    for look in ["events steps", "drift steps", "plan --name steps --delete"] {
+        desk.run(look);
+    }
+    assert_eq!(desk.said("history steps"), before);
     let said = desk.said("watch steps");
     let took = last_change(&said).rsplit_once("(").unwrap().1.trim_end_matches("s)");
     assert!(took.parse::<f64>().unwrap() >= 3.0, "{said}");

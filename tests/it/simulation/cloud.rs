@@ -24,7 +24,7 @@ pub(super) enum Fate {
     Fine,
     /// Refused for good.
     Refused,
-    /// Refused in passing.
+    /// Refused for the moment.
     Busy,
     /// Another object is in the way.
     Conflict,

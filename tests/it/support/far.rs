@@ -114,6 +114,7 @@ impl Far {
             cloud: Some(home.clone()),
             clock: clock.clone(),
             limits: Ground::limits(),
+            goes_on: true,
             forbidden_types: forbids_nothing(),
             on_record: Arc::new(views.clone()),
             changes: views.changes(),

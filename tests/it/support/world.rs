@@ -281,6 +281,7 @@ impl Ground {
             cloud: Some(Arc::new(cloud)),
             clock,
             limits,
+            goes_on: true,
             forbidden_types: forbids_nothing(),
             on_record: Arc::new(views.clone()),
             changes: views.changes(),

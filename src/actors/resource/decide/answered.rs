@@ -161,7 +161,7 @@ impl Decider<'_> {
 
     /// Answers as they are kept: a cloud does not say what in them is a secret.
     fn taint_kept(&self, mut kept: AnswersKept) -> AnswersKept {
-        let secrets = self.secrets(&self.working_definition().unwrap_or_default());
+        let secrets = self.secrets();
         for kept in &mut kept.answers {
             kept.ask = mask_repeated(&kept.ask, &secrets);
             kept.answer = kept.answer.take().map(taint);
@@ -171,8 +171,7 @@ impl Decider<'_> {
 
     /// A driver's next step, with the secrets marked that it remembers.
     fn taint_step(&self, mut next: Step) -> Step {
-        let definition = self.working_definition().unwrap_or_default();
-        next.state = taint_repeated(next.state, &self.secrets(&definition));
+        next.state = taint_repeated(next.state, &self.secrets());
         next
     }
 
@@ -195,7 +194,7 @@ impl Decider<'_> {
         {
             return taint(value);
         }
-        taint_repeated(value, &self.secrets(&definition))
+        taint_repeated(value, &self.secrets())
     }
 }
 
@@ -230,6 +229,21 @@ mod tests {
         let epoch = story.beat();
         let story = story.after(10).when(ResourceCommand::Due { epoch });
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+    }
+
+    #[test]
+    fn while_it_is_changed_what_it_was_made_of_is_as_secret_as_what_it_is_to_be() {
+        let named = |number, name: &str| {
+            converge(number, "OS::Neutron::Net", json!({ "name": taint(name.into()) }))
+        };
+        let made = given_nothing()
+            .when(named(1, "former-word"))
+            .when_answered(learned("n", "wait", false));
+        let made = made.when_answered(done());
+        let story = made.when(named(2, "later-word"));
+        assert_eq!(story.resource.action, Action::Update);
+        let said = mask_repeated("former-word, later-word", &story.resource.secrets());
+        assert_eq!(said, "******, ******");
     }
 
     #[test]

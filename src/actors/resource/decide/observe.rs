@@ -100,10 +100,7 @@ impl Resource {
     /// Properties as the cloud has them, with marks: whole where they stand in the place of a secret,
     /// because what was one before may be there still, else where they repeat one.
     pub(in crate::actors) fn as_live(&self, live: JsonMap, knowledge: &Knowledge) -> JsonMap {
-        let failed = [self.target.as_deref(), self.attempted.as_deref()];
-        let definitions: Vec<&Definition> =
-            self.definition.as_ref().into_iter().chain(failed.into_iter().flatten()).collect();
-        let secrets: Vec<_> = definitions.iter().flat_map(|it| self.secrets(it)).collect();
+        let secrets = self.secrets();
         let is_secret = |definition: &Definition, name: &str| {
             let type_name = &definition.driver_type;
             let driver = knowledge.registry.driver(type_name);
@@ -112,7 +109,7 @@ impl Resource {
                 || definition.properties.get(name).is_some_and(is_tainted)
         };
         let live = live.into_iter().map(|(name, value)| {
-            let value = match definitions.iter().any(|definition| is_secret(definition, &name)) {
+            let value = match self.definitions().any(|definition| is_secret(definition, &name)) {
                 true => taint(value),
                 false => taint_repeated(value, &secrets),
             };

@@ -267,15 +267,13 @@ impl Resource {
     /// A cloud's words may repeat what it was sent: secrets are masked in them, and no more is kept
     /// of them than of any reason.
     pub(in crate::actors) fn without_secrets(&self, text: &str) -> String {
-        let definition = self.working_definition().unwrap_or_default();
-        REASON.shortened(mask_repeated(text, &self.secrets(&definition)))
+        REASON.shortened(mask_repeated(text, &self.secrets()))
     }
 
     /// The same of what a signal says: what former ones brought, which may be much, has no part in
     /// it.
     pub(super) fn without_own_secrets(&self, text: &str) -> String {
-        let definition = self.working_definition().unwrap_or_default();
-        REASON.shortened(mask_repeated(text, &self.secrets_beside_signals(&definition)))
+        REASON.shortened(mask_repeated(text, &self.secrets_beside_signals()))
     }
 }
 

@@ -64,12 +64,14 @@ impl Check<'_> {
                         || declaration.local.is_some()
                         || declaration.waits.is_some()
                 }
-                ["find"] => declaration.find.as_ref().is_some_and(|find| !find.by.is_empty()),
+                // What is made by a `post` is looked for where that goes.
+                ["find"] => declaration.create.as_ref().is_some_and(|it| it.post.is_some()),
                 _ => false,
             };
             if given != 1 && !(given == 0 && may_lack) {
                 let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
-                let message = format!("one of `{}` is wanted here", names.join("`, `"));
+                let only = if given > 1 { "only " } else { "" };
+                let message = format!("{only}one of `{}` is wanted here", names.join("`, `"));
                 self.wrong_key(&at, message, None);
             }
             for (method, path) in methods {

@@ -181,6 +181,7 @@ impl Check<'_> {
         }
         self.keys(&["body", "fields"], body.fields.keys());
         self.fields();
+        self.found_by();
         self.support(&[], &declaration.support);
         self.keys(&["body", "beside"], body.beside.keys());
         self.keys(&["body", "unset"], body.unset.keys());
@@ -259,6 +260,24 @@ impl Check<'_> {
             } else {
                 known.push((place, field, path));
             }
+        }
+    }
+
+    /// What an object is found by are fields of the body that makes it: of one that is not, nothing
+    /// would be found.
+    fn found_by(&mut self) {
+        let (declaration, body) = (self.declaration, &self.declaration.body);
+        if body.shape.is_some() {
+            return;
+        }
+        let sent = declaration.properties.keys().filter(|name| !body.omit.contains(name));
+        let sent: Vec<_> = sent.map(|name| body.fields.get(name).unwrap_or(name).clone()).collect();
+        let by = declaration.find.iter().flat_map(|find| &find.by).enumerate();
+        for (index, field) in by.filter(|(_, field)| !sent.contains(field)) {
+            let message = format!("no body has a field `{field}`");
+            let as_sent = body.fields.get(field).cloned();
+            let meant = as_sent.or_else(|| nearest(field, sent.iter().cloned()));
+            self.wrong(&["find", "by", &index.to_string()], message, meant);
         }
     }
 

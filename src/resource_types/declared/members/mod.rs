@@ -162,12 +162,13 @@ impl Declared {
         for (name, text) in &live.query {
             request = request.query(name, self.filled(cloud, subject, text, str::to_owned)?);
         }
-        let mut body = cloud.send(request)?.json()?;
-        let found = match &live.list {
-            Some(list) => dotted::one(&body, list).cloned().unwrap_or_default(),
-            None => body.take(),
-        };
-        let items = difference::entries(found).into_iter();
+        let items = cloud.list(request, |body| {
+            difference::entries(match &live.list {
+                Some(list) => dotted::one(&body, list).cloned().unwrap_or_default(),
+                None => body,
+            })
+        })?;
+        let items = items.into_iter();
         Ok(Some(match &members.entry {
             Some(form) => items.filter_map(|item| entry(form, &item)).collect(),
             None => items.collect(),

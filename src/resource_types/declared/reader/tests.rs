@@ -79,6 +79,26 @@ lost: say `list`
 }
 
 #[test]
+fn what_a_creation_is_found_by_is_a_field_that_it_sends() {
+    let text = "\
+type: A::B
+class: B
+service: network
+properties: { title: { type: string }, kind: { type: string } }
+wrap: thing
+body: { fields: { kind: sort } }
+create: { post: /things }
+show: { get: \"/things/{id}\", put: \"/things/{id}\" }
+find: { unfiltered: true, by: [title, srt, kind] }
+";
+    let expected = "\
+8:1: only one of `get`, `post`, `put`, `patch`, `delete` is wanted here
+9:39: no body has a field `srt`, did you mean `sort`?
+9:44: no body has a field `kind`, did you mean `sort`?";
+    assert_eq!(mistakes(text), expected);
+}
+
+#[test]
 fn what_no_value_can_meet_is_told_with_its_place() {
     let text = "\
 type: A::B

@@ -70,9 +70,11 @@ fn make(beating: &Beating<'_>) -> Result<Beat, Failure> {
 fn find(cloud: &Asks<'_>, subject: &Subject, token: &str) -> Result<Option<String>, CloudError> {
     let volume = subject.physical_id.as_deref().unwrap_or_default();
     let request = Request::get(Service::Volume, "/backups/detail").query("volume_id", volume);
-    let listed = cloud.send(request)?.json()?;
-    let mut backups = listed["backups"].as_array().into_iter().flatten();
-    let made = backups.find(|backup| backup["description"] == token);
+    let backups = cloud.list(request, |mut body| match body["backups"].take() {
+        Value::Array(backups) => backups,
+        _ => Vec::new(),
+    })?;
+    let made = backups.iter().find(|backup| backup["description"] == token);
     Ok(made.and_then(|backup| backup["id"].as_str().map(str::to_owned)))
 }
 

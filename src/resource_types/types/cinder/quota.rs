@@ -67,9 +67,9 @@ fn listed(cloud: &Asks<'_>, collection: &str, project: &str) -> Result<Vec<Value
     let request = Request::get(Service::Volume, format!("/{collection}/detail"))
         .query("all_tenants", "True")
         .query("project_id", project);
-    let mut body = cloud.send(request)?.json()?;
-    match body[collection].take() {
-        Value::Array(objects) => Ok(objects),
-        _ => Ok(Vec::new()),
-    }
+    let objects = cloud.list(request, |mut body| match body[collection].take() {
+        Value::Array(objects) => objects,
+        _ => Vec::new(),
+    });
+    Ok(objects?)
 }

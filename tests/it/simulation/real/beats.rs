@@ -10,7 +10,7 @@ use hearth::model::{JsonMap, ResourceId};
 use hearth::openstack::{CloudError, Request, Response, answered};
 use hearth::resource_types::asks::{Answer, Ask, Asks, Run};
 use hearth::resource_types::recorded::life::World as _;
-use hearth::resource_types::{Beat, Declared, Failure, Learned, Reality, Subject};
+use hearth::resource_types::{Beat, Declared, Failure, Reality, Subject};
 
 use super::Sandbox;
 use crate::simulation::folds::Folds;
@@ -163,16 +163,14 @@ fn run_beat(
     step: &Step,
     program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
 ) -> Option<Result<Beat, Failure>> {
-    let may_change = step.mutates || step.commands;
     let mut run = Run::new(cloud.facts());
     loop {
         match run.go_on(&program) {
             Ok(outcome) => return Some(outcome),
-            Err(ask) if ask.changes() && !may_change => {
-                let next = Step { mutates: true, ..step.clone() };
-                return Some(Ok(Beat::Next { learned: Learned::default(), next }));
-            }
             Err(ask) => {
+                if let Some(beat) = ask.held_back(step) {
+                    return Some(Ok(beat));
+                }
                 let answer = asking.answer(cloud, &ask)?;
                 run.answered(ask, answer);
             }

@@ -6,6 +6,7 @@
 #![expect(clippy::result_large_err, reason = "a status of gRPC is as large as it is")]
 
 mod append;
+pub(crate) mod guard;
 pub(crate) mod place;
 mod reads;
 mod server;
@@ -23,11 +24,14 @@ use hearth::clock::{Clock, SystemClock};
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
 
+use self::guard::Guard;
 use self::store::{Expected, Store};
 
 /// What the nodes have in common.
 pub(crate) struct Cluster {
     state: Mutex<State>,
+    /// Else everybody is let in, and nothing is encrypted.
+    guard: Option<Guard>,
     /// Told after whatever changes in `state`.
     changed: watch::Sender<u64>,
 }
@@ -121,8 +125,17 @@ impl StandIn {
         Self::over(Store::new(None), nodes)
     }
 
+    /// The same, behind a guard.
+    pub(crate) fn guarded(nodes: usize, guard: Guard) -> Self {
+        Self::run(Store::new(None), nodes, Some(guard))
+    }
+
     /// Nodes over a log.
     pub(crate) fn over(store: Store, nodes: usize) -> Self {
+        Self::run(store, nodes, None)
+    }
+
+    fn run(store: Store, nodes: usize, guard: Option<Guard>) -> Self {
         let listeners: Vec<_> =
             (0..nodes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let node = |listener: &TcpListener| Node {
@@ -139,8 +152,8 @@ impl StandIn {
             reads: 0,
             appends: 0,
         };
-        let cluster =
-            Arc::new(Cluster { state: Mutex::new(state), changed: watch::Sender::new(0) });
+        let (state, changed) = (Mutex::new(state), watch::Sender::new(0));
+        let cluster = Arc::new(Cluster { state, guard, changed });
         for (node, listener) in listeners.into_iter().enumerate() {
             let running = server::run(cluster.clone(), node, listener);
             cluster.lock().nodes[node].running = Some(running);
@@ -154,9 +167,14 @@ impl StandIn {
 
     /// A connection string with every node.
     pub(crate) fn url(&self) -> String {
+        format!("esdb://{}?tls=false", self.hosts())
+    }
+
+    /// Every node, as connection strings have them.
+    pub(crate) fn hosts(&self) -> String {
         let state = self.cluster.lock();
         let hosts: Vec<_> = state.nodes.iter().map(|node| node.address.to_string()).collect();
-        format!("esdb://{}?tls=false", hosts.join(","))
+        hosts.join(",")
     }
 
     pub(crate) fn leader(&self) -> Option<usize> {

@@ -39,12 +39,16 @@ pub(super) fn run(
         runtime.block_on(async move {
             listener.set_nonblocking(true).unwrap();
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let mut builder = tonic::transport::Server::builder();
+            if let Some(guard) = &cluster.guard {
+                builder = builder.tls_config(guard.tls()).unwrap();
+            }
             let calls = Calls { cluster, node };
             let incoming = TcpListenerStream::new(listener).map(|stream| {
                 let stream = stream?;
                 stream.set_nodelay(true).map(|()| stream)
             });
-            let server = tonic::transport::Server::builder()
+            let server = builder
                 .max_concurrent_streams(STREAMS_MAX)
                 .add_service(Streams(calls.clone()))
                 .add_service(Gossip(calls.clone()))
@@ -106,6 +110,10 @@ impl Calls {
         let Self { cluster, node } = self;
         cluster.awake(node).await;
         let call = path.strip_prefix("/event_store.client.").unwrap_or_default().to_owned();
+        let guard = cluster.guard.as_ref().filter(|_| call.starts_with("streams."));
+        if guard.is_some_and(|guard| !guard.lets_in(&request)) {
+            return Status::unauthenticated("Bad HTTP status code: 401").into_http();
+        }
         let may = if must_lead && call != "streams.Streams/Read" {
             leads(&cluster, node)
         } else {

@@ -78,9 +78,11 @@ fn make(beating: &Beating<'_>) -> Result<Beat, Failure> {
 fn find(cloud: &Asks<'_>, subject: &Subject, token: &str) -> Result<Option<String>, CloudError> {
     let request =
         Request::get(Service::Image, "/v2/images").query("name", subject.physical_name.as_str());
-    let listed = cloud.send(request)?.json()?;
-    let mut images = listed["images"].as_array().into_iter().flatten();
-    let made = images.find(|image| image[TOKEN] == token);
+    let images = cloud.list(request, |mut body| match body["images"].take() {
+        Value::Array(images) => images,
+        _ => Vec::new(),
+    })?;
+    let made = images.iter().find(|image| image[TOKEN] == token);
     Ok(made.and_then(|image| image["id"].as_str().map(str::to_owned)))
 }
 
