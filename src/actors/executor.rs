@@ -219,6 +219,11 @@ impl<'a> Executor<'a> {
             Ask::Poll { collection, id } => Answer::Object(session.poll_one(collection, id).await?),
             Ask::Endpoint(service) => Answer::Text(session.endpoint(service).await?),
             Ask::Project => Answer::Text(session.project_id().await?.0),
+            Ask::Names => {
+                let caller = session.caller().await?;
+                let (project, user) = (caller.project_name.clone(), caller.user_name.clone());
+                Answer::Names { project, user }
+            }
             Ask::Microversion { service, wanted } => {
                 Answer::Microversion(session.microversion(service, *wanted).await?)
             }
@@ -264,6 +269,13 @@ impl<'a> Executor<'a> {
                     Answer::Neighbor(neighbors::seen(services, claimant.stack, known).await?)
                 }
                 (None, _) | (_, None) => Answer::Neighbor(None),
+            },
+            Ask::Neighbors { of_type, property, value } => match (self.services, self.claimant) {
+                (Some(services), Some(claimant)) => {
+                    let alike = neighbors::Alike { of_type, property, value };
+                    Answer::Neighbors(alike.ids(services, claimant.stack).await?)
+                }
+                (None, _) | (_, None) => Answer::Neighbors(Vec::new()),
             },
             Ask::ChildDefinition => match (self.services, self.child) {
                 (Some(services), Some(child)) => {

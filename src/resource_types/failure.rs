@@ -108,6 +108,8 @@ pub enum Failure {
 pub enum Words {
     Neutron,
     Glance,
+    /// Heat's own of what it searches by an address.
+    Address,
     Nova,
     Heat,
     /// Heat's own of what it searches by name.
@@ -288,7 +290,7 @@ impl Words {
     fn class_of_missing(self) -> &'static str {
         match self {
             Words::Neutron | Words::Nova => "NotFound",
-            Words::Glance => "EntityMatchNotFound",
+            Words::Glance | Words::Address => "EntityMatchNotFound",
             Words::Heat | Words::HeatByName => "EntityNotFound",
         }
     }
@@ -297,6 +299,7 @@ impl Words {
         match self {
             Words::Neutron => format!("Unable to find {entity} with name or id '{wanted}'"),
             Words::Glance => format!("No {entity} matching {{'name': '{wanted}'}}."),
+            Words::Address => format!("No {entity} matching {{'ip_address': '{wanted}'}}."),
             Words::Nova => format!("No {entity} matching {{'name': '{wanted}'}}. (HTTP 404)"),
             Words::Heat | Words::HeatByName => {
                 format!("The {entity} ({wanted}) could not be found.")
@@ -307,7 +310,9 @@ impl Words {
     fn class_of_ambiguous(self) -> &'static str {
         match self {
             Words::Neutron => "NeutronClientNoUniqueMatch",
-            Words::Glance | Words::Nova | Words::Heat => "EntityUniqueMatchNotFound",
+            Words::Glance | Words::Address | Words::Nova | Words::Heat => {
+                "EntityUniqueMatchNotFound"
+            }
             Words::HeatByName => "PhysicalResourceNameAmbiguity",
         }
     }
@@ -318,7 +323,7 @@ impl Words {
                 "Multiple {entity} matches found for name '{wanted}', use an ID to be more \
                  specific."
             ),
-            Words::Glance | Words::Nova | Words::Heat => {
+            Words::Glance | Words::Address | Words::Nova | Words::Heat => {
                 format!("No {entity} unique match found for {{'name': '{wanted}'}}.")
             }
             Words::HeatByName => {

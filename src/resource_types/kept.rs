@@ -40,6 +40,7 @@ enum Kept {
     Responses(Vec<Result<KeptResponse, CloudError>>),
     Object(Value),
     Text(String),
+    Names { project: String, user: String },
     Microversion(Option<String>),
     Reached(bool),
     Software(Result<SoftwareAnswer, Refusal>),
@@ -47,6 +48,7 @@ enum Kept {
     Claimed(Option<String>),
     Shares(bool),
     Neighbor(Option<Neighbor>),
+    Neighbors(Vec<String>),
     Id(Uuid),
     Done,
     Error(CloudError),
@@ -125,6 +127,7 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         }
         (Kept::Object(object), Ask::Poll { .. }) => Answer::Object(object),
         (Kept::Text(text), Ask::Endpoint(_) | Ask::Project | Ask::DomainId) => Answer::Text(text),
+        (Kept::Names { project, user }, Ask::Names) => Answer::Names { project, user },
         (Kept::Microversion(version), Ask::Microversion { .. }) => {
             Answer::Microversion(version.map(|text| text.parse()).transpose().ok()?)
         }
@@ -134,6 +137,7 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         (Kept::Claimed(id), Ask::Claim { .. }) => Answer::Claimed(id),
         (Kept::Shares(shares), Ask::Shares(_)) => Answer::Shares(shares),
         (Kept::Neighbor(neighbor), Ask::Neighbor(_)) => Answer::Neighbor(neighbor),
+        (Kept::Neighbors(ids), Ask::Neighbors { .. }) => Answer::Neighbors(ids),
         (Kept::Id(id), Ask::FreshId | Ask::SharedId(_)) => Answer::Id(id),
         (Kept::Done, Ask::Pause(_)) => Answer::Done,
         // Nothing that a program decides hangs on what is in it.
@@ -157,6 +161,9 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
             }
             Answer::Object(object) => Kept::Object(object.clone()),
             Answer::Text(text) => Kept::Text(text.clone()),
+            Answer::Names { project, user } => {
+                Kept::Names { project: project.clone(), user: user.clone() }
+            }
             Answer::Token(_) => return None,
             Answer::Microversion(version) => {
                 Kept::Microversion(version.map(|version| version.to_string()))
@@ -167,6 +174,7 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
             Answer::Claimed(id) => Kept::Claimed(id.clone()),
             Answer::Shares(shares) => Kept::Shares(*shares),
             Answer::Neighbor(neighbor) => Kept::Neighbor(neighbor.clone()),
+            Answer::Neighbors(ids) => Kept::Neighbors(ids.clone()),
             // It has what its parent's environment hides.
             Answer::ChildDefinition(Ok(_)) => Kept::Done,
             Answer::ChildDefinition(Err(_)) => return None,
@@ -249,6 +257,7 @@ impl fmt::Display for Ask {
             }
             Ask::Endpoint(service) => write!(f, "endpoint {service}"),
             Ask::Project => f.write_str("project"),
+            Ask::Names => f.write_str("names of project and user"),
             Ask::Microversion { service, .. } => write!(f, "microversion {service}"),
             Ask::Reach { to, service } => write!(f, "reach {service} at {to:?}"),
             Ask::DomainId => f.write_str("domain of stacks' users"),
@@ -266,6 +275,9 @@ impl fmt::Display for Ask {
             Ask::Shares(id) => write!(f, "shares {id}"),
             Ask::Neighbor(NeighborKnown::Name(name) | NeighborKnown::Reference(name)) => {
                 write!(f, "resource {name}")
+            }
+            Ask::Neighbors { of_type, property, value } => {
+                write!(f, "resources {of_type} with {property} {value}")
             }
             Ask::ChildDefinition => f.write_str("definition of the stack elsewhere"),
             Ask::FreshId => f.write_str("fresh id"),
@@ -342,6 +354,19 @@ mod tests {
             let read = there_and_back(&ask, Ok(Answer::Neighbor(neighbor.clone())));
             assert!(matches!(read, Ok(Answer::Neighbor(known)) if known == neighbor));
         }
+    }
+
+    #[test]
+    fn who_asks_and_which_others_there_are_is_known_again() {
+        let [of_type, property] = ["Example::Table", "place"];
+        let ask = Ask::Neighbors { of_type, property, value: "here".to_owned() };
+        assert_eq!(ask.to_string(), "resources Example::Table with place here");
+        let read = there_and_back(&ask, Ok(Answer::Neighbors(vec!["n1".to_owned()])));
+        assert!(matches!(read, Ok(Answer::Neighbors(ids)) if ids == ["n1"]));
+        let (project, user) = ("demo".to_owned(), "alice".to_owned());
+        let read = there_and_back(&Ask::Names, Ok(Answer::Names { project, user }));
+        let is_same = |read| matches!(read, Ok(Answer::Names { user, .. }) if user == "alice");
+        assert!(is_same(read));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub enum Ask {
     Endpoint(Service),
     /// The project that calls are made in.
     Project,
+    /// The names of that project and of the user who calls.
+    Names,
     /// The version that requests to a service are sent with.
     Microversion { service: Service, wanted: Option<Microversion> },
     /// Whether a service is somewhere else for another region or credential.
@@ -55,6 +57,8 @@ pub enum Ask {
     Shares(String),
     /// What there is of another resource of the stack.
     Neighbor(NeighborKnown),
+    /// What the other resources of a type are in the cloud that have this value for a property.
+    Neighbors { of_type: &'static str, property: &'static str, value: String },
     /// What the resource's stack is made of, as the Heat of another place is told it.
     ChildDefinition,
     /// An id that nothing has yet.
@@ -123,6 +127,10 @@ pub enum Answer {
     Responses(Vec<Result<Response, CloudError>>),
     Object(Value),
     Text(String),
+    Names {
+        project: String,
+        user: String,
+    },
     Token(Secret<String>),
     Microversion(Option<Microversion>),
     /// Whether it is elsewhere.
@@ -134,6 +142,8 @@ pub enum Answer {
     Shares(bool),
     /// None: there is no such resource.
     Neighbor(Option<Neighbor>),
+    /// Physical ids.
+    Neighbors(Vec<String>),
     ChildDefinition(Result<Value, Failure>),
     Id(Uuid),
     Done,
@@ -163,6 +173,7 @@ impl Ask {
             Ask::Poll { .. }
             | Ask::Endpoint(_)
             | Ask::Project
+            | Ask::Names
             | Ask::Microversion { .. }
             | Ask::Reach { .. }
             | Ask::DomainId
@@ -170,6 +181,7 @@ impl Ask {
             | Ask::Claim { .. }
             | Ask::Shares(_)
             | Ask::Neighbor(_)
+            | Ask::Neighbors { .. }
             | Ask::ChildDefinition
             | Ask::FreshId
             | Ask::SharedId(_)

@@ -146,6 +146,14 @@ impl Asks<'_> {
         text(self.ask(Ask::Project)?).map(ProjectId)
     }
 
+    /// The names of that project and of the user who calls.
+    pub(super) fn names(&self) -> Result<(String, String), CloudError> {
+        match self.ask(Ask::Names)? {
+            Answer::Names { project, user } => Ok((project, user)),
+            _ => Err(unlike()),
+        }
+    }
+
     /// The microversion that a request to the service is sent with.
     pub fn microversion(
         &self,
@@ -250,6 +258,19 @@ impl Asks<'_> {
     pub(super) fn neighbor(&self, known: NeighborKnown) -> Result<Option<Neighbor>, CloudError> {
         match self.ask(Ask::Neighbor(known))? {
             Answer::Neighbor(neighbor) => Ok(neighbor),
+            _ => Err(unlike()),
+        }
+    }
+
+    /// What the other resources of a type are in the cloud that have this value for a property.
+    pub(super) fn neighbors(
+        &self,
+        of_type: &'static str,
+        property: &'static str,
+        value: &str,
+    ) -> Result<Vec<String>, CloudError> {
+        match self.ask(Ask::Neighbors { of_type, property, value: value.to_owned() })? {
+            Answer::Neighbors(ids) => Ok(ids),
             _ => Err(unlike()),
         }
     }

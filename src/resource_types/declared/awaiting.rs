@@ -38,6 +38,11 @@ impl Declared {
         }
     }
 
+    /// Whether an object is as one of the type that can be used; an error when it never will be.
+    pub(crate) fn is_ready(&self, object: &Value) -> Result<bool, Failure> {
+        self.declaration().ready.as_ref().map_or(Ok(true), |ready| ready.is_met(object))
+    }
+
     /// What is waited for.
     fn wanted(&self, work: &Work) -> Option<&Ready> {
         let update = self.declaration().update.as_ref();

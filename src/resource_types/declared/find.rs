@@ -94,7 +94,7 @@ impl Declared {
     }
 
     /// Whether what is made of the subject was there before, so that it stays when the resource goes.
-    pub(super) fn was_there(subject: &Subject) -> bool {
+    pub(crate) fn was_there(subject: &Subject) -> bool {
         let others = subject.data.get(OTHERS).and_then(Value::as_array);
         others.is_some_and(|ids| !ids.is_empty())
     }

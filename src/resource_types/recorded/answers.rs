@@ -90,6 +90,7 @@ impl<'a> Recorded<'a> {
                 && one.path == asked.path
                 && (!with_query || one.query == asked.query)
         };
+        let mut is_made_later = false;
         for with_query in [true, false] {
             let mut found = None;
             for is_lookup in [true, false] {
@@ -101,6 +102,7 @@ impl<'a> Recorded<'a> {
                         && !is_used
                     {
                         // What was seen after a change is not to be seen before it.
+                        is_made_later = true;
                         break;
                     }
                     if !is_same(one, with_query) {
@@ -122,6 +124,7 @@ impl<'a> Recorded<'a> {
             let mut same = everywhere.flatten().filter(|one| is_same(one, with_query));
             if asked.method == "GET"
                 && !asked.query.is_empty()
+                && !is_made_later
                 && let Some(one) = same.next()
             {
                 return Some((one.answer?, true));
@@ -255,6 +258,7 @@ impl<'a> Recorded<'a> {
                 other => format!("http://{other}.test"),
             }),
             Ask::Project => Answer::Text(self.project.to_owned()),
+            Ask::Names => Answer::Names { project: "p".to_owned(), user: "u".to_owned() },
             Ask::Microversion { service, wanted } => {
                 Answer::Microversion(wanted.or_else(|| service.microversion()))
             }
@@ -273,6 +277,7 @@ impl<'a> Recorded<'a> {
                 Answer::Neighbor(Some(Neighbor { user, ..Neighbor::default() }))
             }
             Ask::Neighbor(NeighborKnown::Name(_)) => Answer::Neighbor(None),
+            Ask::Neighbors { .. } => Answer::Neighbors(Vec::new()),
             // Nothing stands elsewhere there.
             Ask::ChildDefinition => Answer::ChildDefinition(Ok(Value::Null)),
             Ask::FreshId | Ask::SharedId(_) => Answer::Id(self.fresh_id()),

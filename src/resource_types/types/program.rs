@@ -51,28 +51,42 @@ pub(crate) enum Program {
     // Objects of services.
     /// A security group in EC2's words.
     AmazonGroup,
+    /// A volume in EC2's words.
+    AmazonVolume,
+    AmazonVolumeAttachment,
     /// Aodh's name of the kind.
     Alarm(String),
     BlockQuota,
+    Bucket,
     Container,
     CronTrigger,
     DeployedServer,
+    /// An address in EC2's words.
+    ElasticIp,
+    ElasticIpAssociation,
     ExtraRoute,
     ExtraRouteSet,
     FloatingIp,
     FloatingIpAssociation,
     Instance,
     KeyPair,
+    /// A port in EC2's words.
+    NetworkInterface,
     Port,
     Project,
     Queue,
     RecordSet,
+    RouteTable,
+    RouteTableAssociation,
     SecurityGroup,
     Server,
     SignedUrl,
     Subscription(Subscription),
     Volume,
     VolumeAttachment,
+    Vpc,
+    VpcGateway,
+    VpcSubnet,
     WebImage,
     Zone,
 }
@@ -105,27 +119,42 @@ impl Program {
             Program::Template => Arc::new(Nesting(heat::template_resource::TemplateResource)),
 
             Program::AmazonGroup => Arc::new(aws::security_group::SecurityGroup),
+            Program::AmazonVolume => Arc::new(aws::volume::Volume),
+            Program::AmazonVolumeAttachment => Arc::new(aws::volume::VolumeAttachment),
             Program::Alarm(kind) => Arc::new(aodh::alarm::Alarm(kind)),
             Program::BlockQuota => Arc::new(cinder::quota::Quota),
+            Program::Bucket => Arc::new(aws::bucket::Bucket),
             Program::Container => Arc::new(swift::container::Container),
             Program::CronTrigger => Arc::new(mistral::cron_trigger::CronTrigger),
             Program::DeployedServer => Arc::new(heat::deployed_server::DeployedServer),
+            Program::ElasticIp => Arc::new(aws::elastic_ip::ElasticIp),
+            Program::ElasticIpAssociation => {
+                Arc::new(aws::elastic_ip_association::ElasticIpAssociation)
+            }
             Program::ExtraRoute => Arc::new(neutron::extra_routes::ExtraRoute),
             Program::ExtraRouteSet => Arc::new(neutron::extra_routes::ExtraRouteSet),
             Program::FloatingIp => Arc::new(nova::floating::FloatingIp),
             Program::FloatingIpAssociation => Arc::new(nova::floating::FloatingIpAssociation),
             Program::Instance => Arc::new(aws::instance::Instance),
             Program::KeyPair => Arc::new(nova::key_pair::KeyPair),
+            Program::NetworkInterface => Arc::new(aws::vpc::network_interface::NetworkInterface),
             Program::Port => Arc::new(neutron::port::Port),
             Program::Project => Arc::new(keystone::project::Project),
             Program::Queue => Arc::new(zaqar::queue::Queue),
             Program::RecordSet => Arc::new(designate::record_set::RecordSet),
+            Program::RouteTable => Arc::new(aws::vpc::route_table::RouteTable),
+            Program::RouteTableAssociation => {
+                Arc::new(aws::vpc::association::RouteTableAssociation)
+            }
             Program::SecurityGroup => Arc::new(neutron::security_group::SecurityGroup),
             Program::Server => Arc::new(nova::server::Server { user: None }),
             Program::SignedUrl => Arc::new(zaqar::signed_url::SignedUrl),
             Program::Subscription(kind) => Arc::new(kind),
             Program::Volume => Arc::new(cinder::volume::Volume),
             Program::VolumeAttachment => Arc::new(cinder::volume_attachment::VolumeAttachment),
+            Program::Vpc => Arc::new(aws::vpc::Vpc),
+            Program::VpcGateway => Arc::new(aws::vpc::gateway::Gateway),
+            Program::VpcSubnet => Arc::new(aws::vpc::subnet::Subnet),
             Program::WebImage => Arc::new(glance::web_image::WebImage),
             Program::Zone => Arc::new(designate::zone::Zone),
         }

@@ -39,4 +39,5 @@ mod stack_users;
 mod trusts;
 mod turns;
 mod update;
+mod vpcs;
 pub(crate) mod webhooks;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use super::{metadata, text};
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Request, Service, path_segment};
@@ -132,10 +133,6 @@ fn subnet(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
     Ok(live["interfaceAttachments"][0]["fixed_ips"][0]["subnet_id"].clone())
 }
 
-fn text<'a>(properties: &'a JsonMap, name: &str) -> Option<&'a str> {
-    properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
 fn list<'a>(properties: &'a JsonMap, name: &str) -> &'a [Value] {
     properties.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -220,12 +217,6 @@ fn networks(of: &JsonMap) -> Vec<Value> {
 /// The groups of both properties.
 fn groups(of: &JsonMap) -> Vec<Value> {
     [list(of, "SecurityGroups"), list(of, "SecurityGroupIds")].concat()
-}
-
-fn metadata(tags: &[Value]) -> Value {
-    let pairs =
-        tags.iter().filter_map(|tag| Some((tag["Key"].as_str()?.to_owned(), tag["Value"].clone())));
-    Value::Object(pairs.collect())
 }
 
 fn tags(metadata: &Value) -> Value {

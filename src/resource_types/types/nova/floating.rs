@@ -23,21 +23,30 @@ impl ResourceType for FloatingIp {
         if PlainStage::of(beating.step) != Some(PlainStage::Create) || has_pool {
             return declared.plain_beat(beating);
         }
-        let Beating { cloud, subject, .. } = *beating;
-        if beating.is_unanswered()
-            && let Some(made) = declared.find(cloud, subject)?
-        {
-            return declared.created(beating, &made);
-        }
-        let properties = JsonMap::from_iter([("pool".to_owned(), only_pool(cloud)?)]);
-        let body = declared.body(Purpose::Create, subject, properties);
-        let made = cloud.send(Request::post(Service::Network, "/v2.0/floatingips").json(body))?;
-        declared.created(beating, &made.json()?["floatingip"])
+        declared.created(beating, &made_outside(declared, beating, "pool")?)
     }
 }
 
+/// The floating IP of the only network outside, which a property named `network` stands for.
+pub(in crate::resource_types::types) fn made_outside(
+    declared: &Declared,
+    beating: &Beating<'_>,
+    network: &str,
+) -> Result<Value, Failure> {
+    let Beating { cloud, subject, .. } = *beating;
+    if beating.is_unanswered()
+        && let Some(made) = declared.find(cloud, subject)?
+    {
+        return Ok(made);
+    }
+    let properties = JsonMap::from_iter([(network.to_owned(), only_pool(cloud)?)]);
+    let body = declared.body(Purpose::Create, subject, properties);
+    let made = cloud.send(Request::post(Service::Network, "/v2.0/floatingips").json(body))?;
+    Ok(made.json()?["floatingip"].take())
+}
+
 /// The network outside where there is no other.
-fn only_pool(cloud: &Asks<'_>) -> Result<Value, Failure> {
+pub(in crate::resource_types::types) fn only_pool(cloud: &Asks<'_>) -> Result<Value, Failure> {
     let request = Request::get(Service::Network, "/v2.0/networks").query("router:external", "True");
     let listed = cloud.send(request)?.json()?;
     match listed["networks"].as_array().map_or(&[][..], Vec::as_slice) {
@@ -138,7 +147,10 @@ fn is_associated(declared: &Declared, beating: &Beating<'_>) -> Result<bool, Fai
 }
 
 /// The port of a server's first interface, and its first address of IPv4.
-fn first_interface(cloud: &Asks<'_>, server: &str) -> Result<Value, Failure> {
+pub(in crate::resource_types::types) fn first_interface(
+    cloud: &Asks<'_>,
+    server: &str,
+) -> Result<Value, Failure> {
     let path = format!("/servers/{}/os-interface", path_segment(server));
     let listed = cloud.send(Request::get(Service::Compute, path))?.json()?;
     let Some(interface) = listed["interfaceAttachments"].as_array().and_then(|all| all.first())
@@ -152,7 +164,10 @@ fn first_interface(cloud: &Asks<'_>, server: &str) -> Result<Value, Failure> {
 }
 
 /// Frees the floating IP; one that is gone is free.
-fn release(cloud: &Asks<'_>, floating_ip: Option<&str>) -> Result<(), Failure> {
+pub(in crate::resource_types::types) fn release(
+    cloud: &Asks<'_>,
+    floating_ip: Option<&str>,
+) -> Result<(), Failure> {
     let Some(floating_ip) = floating_ip else { return Ok(()) };
     match put(cloud, floating_ip, json!({ "port_id": null, "fixed_ip_address": null })) {
         Err(error) if !error.is_not_found() => Err(error.into()),
@@ -160,7 +175,7 @@ fn release(cloud: &Asks<'_>, floating_ip: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-fn put(
+pub(in crate::resource_types::types) fn put(
     cloud: &Asks<'_>,
     floating_ip: &str,
     fields: Value,

@@ -64,7 +64,10 @@ fn with_metadata(mut request: Request, properties: &JsonMap, property: &str) -> 
 }
 
 /// The names of the objects in the container; none when it is gone.
-fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Failure> {
+pub(in crate::resource_types::types) fn objects(
+    cloud: &Asks<'_>,
+    container: &str,
+) -> Result<Option<Vec<String>>, Failure> {
     match cloud.send(request(Method::Get, container).query("format", "json")) {
         Ok(response) => {
             let listed = response.json()?;
@@ -74,6 +77,25 @@ fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Fai
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The attributes that say where the container is.
+pub(in crate::resource_types::types) fn address(
+    at: At<'_>,
+    name: &str,
+) -> Result<Option<Value>, Failure> {
+    if !matches!(name, "DomainName" | "RootURL" | "WebsiteURL") {
+        return Ok(None);
+    }
+    let container = at.subject.physical_id.as_deref().unwrap_or_default();
+    let root = at.cloud.endpoint(&Service::ObjectStore)?;
+    let host = url::Url::parse(&root).ok();
+    let host = host.as_ref().and_then(|root| root.host_str()).unwrap_or_default();
+    Ok(Some(match name {
+        "RootURL" => root.as_str().into(),
+        "WebsiteURL" => format!("{}/{container}", root.trim_end_matches('/')).into(),
+        _ => host.into(),
+    }))
 }
 
 impl ResourceType for Container {
@@ -225,15 +247,8 @@ impl ResourceType for Container {
     fn attribute(&self, at: At<'_>, _object: &Value, name: &str) -> Result<Option<Value>, Failure> {
         let At { cloud, subject, .. } = at;
         let container = subject.physical_id.as_deref().unwrap_or_default();
-        if matches!(name, "DomainName" | "RootURL" | "WebsiteURL") {
-            let root = cloud.endpoint(&Service::ObjectStore)?;
-            let host = url::Url::parse(&root).ok();
-            let host = host.as_ref().and_then(|root| root.host_str()).unwrap_or_default();
-            return Ok(Some(match name {
-                "RootURL" => root.as_str().into(),
-                "WebsiteURL" => format!("{}/{container}", root.trim_end_matches('/')).into(),
-                _ => host.into(),
-            }));
+        if let Some(address) = address(at, name)? {
+            return Ok(Some(address));
         }
         let response = cloud.send(request(Method::Head, container))?;
         let header = |name: &str| Value::from(response.header(name).unwrap_or_default());

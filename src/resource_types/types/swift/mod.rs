@@ -1,3 +1,3 @@
 //! OS::Swift::*: what these types do otherwise than their files say.
 
-pub(super) mod container;
+pub(in crate::resource_types::types) mod container;
