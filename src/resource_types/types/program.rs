@@ -9,7 +9,10 @@ use super::heat::scaling_policy::{PolicyNames, ScalingPolicy};
 use super::heat::software_deployment::{Deployed, DeploymentKind};
 use super::heat::wait_handle::{HandleKind, WaitHandle};
 use super::zaqar::{self, subscription::Subscription};
-use super::{aodh, aws, cinder, designate, glance, heat, keystone, mistral, neutron, nova, swift};
+use super::{
+    aodh, aws, barbican, blazar, cinder, designate, glance, heat, keystone, manila, mistral,
+    neutron, nova, swift, trove, zun,
+};
 use crate::resource_types::declared::nesting::Nesting;
 use crate::resource_types::groups::{
     DeploymentGroup, ResourceChain, ResourceGroup, Scaled, ScalingGroup,
@@ -56,25 +59,34 @@ pub(crate) enum Program {
     BlockQuota,
     Container,
     CronTrigger,
+    DatabaseCluster,
+    DatabaseInstance,
     DeployedServer,
+    ExternalResource,
     ExtraRoute,
     ExtraRouteSet,
     FloatingIp,
     FloatingIpAssociation,
     Instance,
     KeyPair,
+    Lease,
+    Order,
     Port,
     Project,
     Queue,
     RecordSet,
+    Secret,
     SecurityGroup,
     Server,
+    ShareNetwork,
     SignedUrl,
     Subscription(Subscription),
     Volume,
     VolumeAttachment,
     WebImage,
+    Workflow,
     Zone,
+    ZunContainer,
 }
 
 impl Program {
@@ -109,25 +121,34 @@ impl Program {
             Program::BlockQuota => Arc::new(cinder::quota::Quota),
             Program::Container => Arc::new(swift::container::Container),
             Program::CronTrigger => Arc::new(mistral::cron_trigger::CronTrigger),
+            Program::DatabaseCluster => Arc::new(trove::cluster::Cluster),
+            Program::DatabaseInstance => Arc::new(trove::instance::Instance),
             Program::DeployedServer => Arc::new(heat::deployed_server::DeployedServer),
+            Program::ExternalResource => Arc::new(mistral::external_resource::ExternalResource),
             Program::ExtraRoute => Arc::new(neutron::extra_routes::ExtraRoute),
             Program::ExtraRouteSet => Arc::new(neutron::extra_routes::ExtraRouteSet),
             Program::FloatingIp => Arc::new(nova::floating::FloatingIp),
             Program::FloatingIpAssociation => Arc::new(nova::floating::FloatingIpAssociation),
             Program::Instance => Arc::new(aws::instance::Instance),
             Program::KeyPair => Arc::new(nova::key_pair::KeyPair),
+            Program::Lease => Arc::new(blazar::lease::Lease),
+            Program::Order => Arc::new(barbican::order::Order),
             Program::Port => Arc::new(neutron::port::Port),
             Program::Project => Arc::new(keystone::project::Project),
             Program::Queue => Arc::new(zaqar::queue::Queue),
             Program::RecordSet => Arc::new(designate::record_set::RecordSet),
+            Program::Secret => Arc::new(barbican::secret::Secret),
             Program::SecurityGroup => Arc::new(neutron::security_group::SecurityGroup),
             Program::Server => Arc::new(nova::server::Server { user: None }),
+            Program::ShareNetwork => Arc::new(manila::share_network::ShareNetwork),
             Program::SignedUrl => Arc::new(zaqar::signed_url::SignedUrl),
             Program::Subscription(kind) => Arc::new(kind),
             Program::Volume => Arc::new(cinder::volume::Volume),
             Program::VolumeAttachment => Arc::new(cinder::volume_attachment::VolumeAttachment),
             Program::WebImage => Arc::new(glance::web_image::WebImage),
+            Program::Workflow => Arc::new(mistral::workflow::Workflow),
             Program::Zone => Arc::new(designate::zone::Zone),
+            Program::ZunContainer => Arc::new(zun::container::Container),
         }
     }
 }
