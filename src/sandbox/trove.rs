@@ -58,7 +58,7 @@ fn missing(what: &str, name: &str) -> Answer {
 /// What belongs to an instance.
 fn part(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &str, path: &[&str]) -> Reply {
     let mut row = collections::seen(cloud, scope, INSTANCE, id)?.clone();
-    let given = || ask.object(|status, text| answer::nova(status, text));
+    let given = || ask.object(answer::nova);
     let reply = match (ask.method.as_str(), path) {
         ("POST", ["action"]) => resize(&mut row, &given()?)?,
         ("GET", [kind @ ("databases" | "users")]) => {

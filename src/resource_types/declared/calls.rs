@@ -177,7 +177,7 @@ pub enum Awaited {
     #[default]
     No,
     AsCreated,
-    With(Ready),
+    With(Box<Ready>),
 }
 
 /// `true`, or what to wait for.
@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for Awaited {
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Awaited, A::Error> {
                 let map = de::value::MapAccessDeserializer::new(map);
-                Ready::deserialize(map).map(Awaited::With)
+                Ready::deserialize(map).map(Box::new).map(Awaited::With)
             }
         }
 
