@@ -273,6 +273,8 @@ impl Fault<'_> {
                 .as_str()
                 .or_else(|| first.as_str())
                 .or_else(|| body["faultstring"].as_str())
+                .or_else(|| body["error_message"]["faultstring"].as_str())
+                .or_else(|| body["error_message"].as_str())
                 .or_else(|| body["message"].as_str())
                 .map(str::to_owned)
         });

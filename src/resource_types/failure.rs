@@ -66,7 +66,7 @@ pub enum Failure {
     UnknownStatus { result: String, status: String },
     /// A CHECK found it otherwise.
     #[error("'status': expected '{expected}', got '{status}'")]
-    Unhealthy { expected: &'static str, status: String },
+    Unhealthy { expected: String, status: String },
     #[error("Failed to detach interface ({port}) from server ({server})")]
     NotDetached { port: String, server: String },
     #[error("The physical resource for ({0}) exists.")]

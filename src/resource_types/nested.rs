@@ -47,8 +47,6 @@ pub(crate) struct Budget {
     resources: usize,
     /// Whether nested stacks are looked into at all.
     pub(super) descends: bool,
-    /// Whether the stacks are to be made.
-    pub(super) makes: bool,
 }
 
 impl Default for Budget {
@@ -66,18 +64,12 @@ impl Budget {
             stacks: NESTED_STACKS_MAX,
             resources: bounds.room(),
             descends: true,
-            makes: false,
         }
     }
 
-    /// For a tree within its bounds that is to be made.
-    pub(super) fn of_what_is_made(bounds: TreeBounds) -> Self {
-        Self { makes: true, ..Self::of(bounds) }
-    }
-
-    /// For one that is to be made, without those within it.
-    pub(super) fn of_one_that_is_made() -> Self {
-        Self { descends: false, makes: true, ..Self::default() }
+    /// For one without those within it.
+    pub(super) fn of_one_alone() -> Self {
+        Self { descends: false, ..Self::default() }
     }
 
     /// Takes the resources of a stack off.

@@ -27,8 +27,7 @@ use super::unusable::RegistryError;
 use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{
-    Advice, AllGiven, AttributeRead, Given, Mappings, Member, Outcome, StackDefinition,
-    TemplateError, TypeLookup,
+    Advice, AllGiven, AttributeRead, Given, Mappings, Member, StackDefinition, TypeLookup,
 };
 
 /// The attribute that every type has: the object as the cloud shows it.
@@ -159,27 +158,6 @@ impl Registry {
             Some(_) => TEMPLATE_RESOURCE,
             None => &declared.type_name,
         })
-    }
-
-    /// Whether resources of the type can be made, and not only looked over.
-    pub fn is_made(&self, type_name: &str) -> bool {
-        self.plugins.get(type_name).is_some()
-            || self.schema(type_name).is_some_and(Declaration::is_made)
-    }
-
-    /// Refuses a definition with types that Hearth knows and cannot make yet.
-    pub(super) fn check_made(&self, definition: &StackDefinition) -> Outcome<()> {
-        let mut resources = definition.resources().iter();
-        let is_made = |name: &ResourceName, type_name: &str| {
-            definition.provider(name).is_some() || self.is_made(type_name)
-        };
-        match resources.find(|(name, declared)| !is_made(name, &declared.type_name)) {
-            None => Ok(()),
-            Some((name, declared)) => Err(TemplateError::validation(format!(
-                "Hearth cannot make resources of the type {} yet (resource {name})",
-                declared.type_name
-            ))),
-        }
     }
 
     /// Whether the cloud is asked for what an output reads whenever it is shown: what others may

@@ -210,7 +210,7 @@ impl Rule {
             Kind::Needs(names) => {
                 let (first, needed) = match (self.when.keys().next(), names.split_first()) {
                     (Some(condition), _) => (condition, names.as_slice()),
-                    (None, Some((first, rest))) if one(values, first).is_some() => (first, rest),
+                    (None, Some((first, rest))) if self.is_set(values, first) => (first, rest),
                     (None, _) => return None,
                 };
                 let missing = needed.iter().find(|name| !self.is_set(values, name))?;

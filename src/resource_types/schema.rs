@@ -158,7 +158,8 @@ pub struct AttributeSchema {
     /// The dotted path of a list in that answer.
     #[serde(default)]
     pub list: Option<String>,
-    /// A list's items become a map: the key of one that is its name, and the key of its value.
+    /// A list's items become a map: the key of one that is its name, and the key of its value;
+    /// with the latter alone they become their values.
     #[serde(default)]
     pub by: Option<String>,
     #[serde(default)]

@@ -41,20 +41,19 @@ impl Registry {
         self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
-    /// The same, for a tree of stacks within bounds that is to be made: types that cannot be made
-    /// yet are refused.
+    /// The same, for a tree of stacks within bounds.
     pub fn validate_within(
         &self,
         definition: &StackDefinition,
         bounds: TreeBounds,
     ) -> Result<(), Refusal> {
-        self.validate_stack(definition, &mut Budget::of_what_is_made(bounds)).map_err(Refusal::from)
+        self.validate_stack(definition, &mut Budget::of(bounds)).map_err(Refusal::from)
     }
 
     /// The same for a nested stack that is about to be made: those within it were validated with
     /// the outermost one, and are again when they are made.
     pub fn validate_nested_alone(&self, definition: &StackDefinition) -> Result<(), Refusal> {
-        self.validate_stack(definition, &mut Budget::of_one_that_is_made()).map_err(Refusal::from)
+        self.validate_stack(definition, &mut Budget::of_one_alone()).map_err(Refusal::from)
     }
 
     /// What is wrong with the resources: everything and not only the first, each with its path.
@@ -121,8 +120,7 @@ impl Registry {
                 return Err(problem);
             }
         }
-        definition.check_outputs(self)?;
-        if budget.makes { self.check_made(definition) } else { Ok(()) }
+        definition.check_outputs(self)
     }
 
     /// What a resource only stands for must be there.

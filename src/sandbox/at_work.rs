@@ -20,7 +20,7 @@ use super::seed;
 use super::store::{Journal, Table};
 use super::swift::state::Swift;
 use super::zaqar::state::Zaqar;
-use super::{barbican, cinder, collections, glance, keystone, neutron, nova, swift, zaqar};
+use super::{barbican, cinder, collections, glance, keystone, neutron, nova, swift, trove, zaqar};
 use crate::clock::Clock;
 use crate::private_files;
 
@@ -124,6 +124,7 @@ fn route(cloud: &mut Cloud, ask: &Ask) -> Reply {
         // Signed addresses name Swift's own path, and some clients put nothing before it.
         ["v1", account, ..] if account.starts_with("AUTH_") => swift::answer(cloud, ask, &path),
         ["key-manager", rest @ ..] => barbican::answer(cloud, ask, rest),
+        ["database", rest @ ..] => trove::answer(cloud, ask, rest),
         ["messaging", rest @ ..] => zaqar::answer(cloud, ask, rest),
         ["healthcheck"] => Ok(Answer::text(200, "text/plain; charset=UTF-8", "OK")),
         [service, rest @ ..] => collections::service(cloud, ask, service, rest)

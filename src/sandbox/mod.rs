@@ -31,6 +31,7 @@ mod server;
 mod shared;
 mod store;
 mod swift;
+mod trove;
 mod unserved;
 mod zaqar;
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer::{self, Answer};
 use super::ask::Ask;
@@ -16,12 +16,15 @@ use super::collections::{self, Rules};
 use super::doc::Doc;
 use super::keystone::Scope;
 use super::neutron::{self, PORTS, SUBNETS};
+use super::trove::Cluster;
 use crate::model::JsonMap;
 
 /// The collections that there are, and what their files may name as their `hook`.
 pub(super) fn collections(directory: Option<&Path>) -> io::Result<Collections> {
     let mut all: Vec<(&str, &dyn Rules)> =
         vec![("vip", &Vip), ("order", &Order), ("snapshot", &Snapshots), ("backup", &Backups)];
+    all.push(("container", &Container));
+    all.push(("cluster", &Cluster));
     all.extend(neutron::RULES);
     collections::rules::provide(all);
     Collections::open(directory)
@@ -32,6 +35,42 @@ struct Vip;
 
 /// A key or a pair of keys that an order asks for.
 struct Order;
+
+/// The networks that a container is in, each by a port.
+struct Container;
+
+impl Rules for Container {
+    fn made(&self, cloud: &mut Cloud, _: (&Ask, &Scope), row: &mut JsonMap) -> Result<(), Answer> {
+        let nets = row.list("nets").iter().map(|net| {
+            json!({
+                "net_id": net["network"], "port_id": net["port"],
+                "fixed_ips": [{"ip_address": net["v4-fixed-ip"]}],
+            })
+        });
+        let nets: Vec<Value> = nets.collect();
+        row.set("_networks", nets);
+        self.acted(cloud, row);
+        Ok(())
+    }
+
+    fn acted(&self, cloud: &mut Cloud, row: &mut JsonMap) {
+        let mut networks = row.list("_networks").to_vec();
+        let mut addresses = JsonMap::new();
+        for network in &mut networks {
+            if !network["port_id"].is_string() {
+                network["port_id"] = cloud.fresh_uuid().to_string().into();
+            }
+            if let Some(net) = network["net_id"].as_str() {
+                let address = json!({
+                    "addr": network["fixed_ips"][0]["ip_address"], "port": network["port_id"],
+                });
+                addresses.set(net, json!([address]));
+            }
+        }
+        row.set("_networks", networks);
+        row.set("addresses", addresses);
+    }
+}
 
 impl Rules for Vip {
     fn made(&self, cloud: &mut Cloud, _: (&Ask, &Scope), row: &mut JsonMap) -> Result<(), Answer> {

@@ -1,13 +1,13 @@
 //! What a new cloud holds: the users, projects, roles, networks, flavors and images that
 //! templates and clients find on an OpenStack made for trying things out.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone::{Domain, Grant, Project, Role, SYSTEM, User};
 use super::neutron::{self, NETWORKS, ROUTERS, SUBNETS};
-use super::{cinder, glance, nova};
+use super::{cinder, collections, glance, nova};
 use crate::model::JsonMap;
 
 const ROLES: [&str; 6] =
@@ -45,6 +45,9 @@ const IMAGES: [(&str, &str); 3] = [
     ("Fedora-Cloud-Base", "fedora-coreos"),
 ];
 
+/// Bare metal nodes.
+const NODES: [&str; 2] = ["metal-1", "metal-2"];
+
 /// Fills an empty cloud.
 pub(super) fn plant(cloud: &mut Cloud) {
     people(cloud);
@@ -61,6 +64,16 @@ pub(super) fn plant(cloud: &mut Cloud) {
     cinder::plant_type(cloud, "file", json!({"volume_backend_name": "file"}));
     let specs = json!({"volume_backend_name": "file", "multiattach": "<is> True"});
     cinder::plant_type(cloud, "multi", specs);
+    for name in NODES {
+        let node = json!({
+            "uuid": cloud.fresh_uuid(), "name": name, "driver": "fake-hardware", "driver_info": {},
+            "properties": {}, "extra": {}, "resource_class": "baremetal", "maintenance": false,
+            "provision_state": "available", "power_state": "power off",
+        });
+        if let Value::Object(node) = node {
+            collections::plant(cloud, ("baremetal", "node"), node);
+        }
+    }
 }
 
 fn people(cloud: &mut Cloud) {

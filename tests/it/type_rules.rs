@@ -223,35 +223,6 @@ fn resources_wait_for_what_only_their_types_tell() {
 }
 
 #[test]
-fn a_type_without_calls_is_looked_over_and_cannot_be_made() {
-    let registry = Registry::built_in().unwrap();
-    let definition =
-        definition(&registry, "  box: {type: OS::Zun::Container, properties: {image: a}}");
-    registry.validate(&definition).unwrap();
-    assert_eq!(
-        registry.validate_within(&definition, TreeBounds::LOOSE).unwrap_err().message,
-        "Hearth cannot make resources of the type OS::Zun::Container yet (resource box)"
-    );
-}
-
-#[test]
-fn a_member_that_cannot_be_made_is_refused_with_the_group_before_anything_is_made() {
-    let registry = Registry::built_in().unwrap();
-    let member = "{type: OS::Zun::Container, properties: {image: a}}";
-    for group in [
-        format!("ResourceGroup, properties: {{count: 2, resource_def: {member}}}"),
-        format!("AutoScalingGroup, properties: {{min_size: 1, max_size: 2, resource: {member}}}"),
-    ] {
-        let definition = definition(&registry, &format!("  g: {{type: OS::Heat::{group}}}"));
-        registry.validate(&definition).unwrap();
-        let refused = registry.validate_within(&definition, TreeBounds::LOOSE).unwrap_err();
-        assert_eq!(refused.class, "StackValidationFailed");
-        let says = "Hearth cannot make resources of the type OS::Zun::Container yet";
-        assert!(refused.message.contains(says), "{}", refused.message);
-    }
-}
-
-#[test]
 fn groups_that_scale_are_held_to_their_own_rules_before_their_schemas() {
     let heat = |properties: &str| {
         format!("  r: {{type: OS::Heat::AutoScalingGroup, properties: {{{properties}}}}}")

@@ -59,6 +59,9 @@ pub(crate) struct Walk {
     /// What is not seen that somebody else does to the object, as far as there is one, and why.
     #[serde(default)]
     unseen: Unseen,
+    /// The sandbox's tables in which something stays on purpose.
+    #[serde(default)]
+    leaves: Vec<String>,
     /// Whether there has to be an engine: the type's objects are kept by it, or belong to a stack.
     #[serde(default)]
     pub(crate) engine: bool,
@@ -131,6 +134,14 @@ pub(crate) fn all() -> Vec<Walk> {
         Walk { name, ..read(file) }
     };
     names.iter().map(walk).collect()
+}
+
+impl Walk {
+    /// How many objects there are of each kind, but for those that stay.
+    pub(crate) fn counted(&self, mut counts: Value) -> Value {
+        counts.as_object_mut().unwrap().retain(|kind, _| !self.leaves.contains(kind));
+        counts
+    }
 }
 
 /// Those that `CASE` asks for, by their names or their types'.

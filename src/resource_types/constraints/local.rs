@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, Utc};
 use serde_json::Value;
 
 use super::cron;
@@ -203,22 +203,22 @@ fn dns_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A time of ISO 8601; without a zone it is UTC.
-fn time(text: &str) -> Option<DateTime<Utc>> {
+/// A time of ISO 8601 in its zone; without one it is UTC.
+pub(in crate::resource_types) fn time(text: &str) -> Option<DateTime<FixedOffset>> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.to_utc());
+        return Some(time);
     }
     let local =
         ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
     if let Some(time) = local.iter().find_map(|f| NaiveDateTime::parse_from_str(text, f).ok()) {
-        return Some(time.and_utc());
+        return Some(time.and_utc().fixed_offset());
     }
     let date = match text.len() {
         4 => NaiveDate::parse_from_str(&format!("{text}-01-01"), "%Y-%m-%d"),
         7 => NaiveDate::parse_from_str(&format!("{text}-01"), "%Y-%m-%d"),
         _ => NaiveDate::parse_from_str(text, "%Y-%m-%d"),
     };
-    date.ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc())
+    date.ok()?.and_hms_opt(0, 0, 0).map(|time| time.and_utc().fixed_offset())
 }
 
 #[cfg(test)]

@@ -3,3 +3,5 @@
 mod cron;
 pub(crate) mod custom;
 mod local;
+
+pub(super) use local::time;

@@ -57,6 +57,10 @@ fn formed(schema: &AttributeSchema, found: Value) -> Value {
             };
             Value::Object(items.iter().filter_map(entry).collect::<JsonMap>())
         }
+        (None, Value::Array(items)) if schema.value.is_some() => {
+            let field = |item: &Value| item.get(schema.value.as_ref()?).cloned();
+            items.iter().filter_map(field).collect()
+        }
         (_, found) => found,
     };
     match value {
@@ -80,6 +84,7 @@ mod tests {
         let refs = json!([{ "name": "a", "ref": "x" }, { "name": "b", "ref": "y" }, {}]);
         check("{ by: name, value: ref }", refs.clone(), json!({ "a": "x", "b": "y" }));
         check("{ by: name }", json!([{ "name": "a" }]), json!({ "a": { "name": "a" } }));
+        check("{ value: ref }", refs.clone(), json!(["x", "y"]));
         check("{}", refs.clone(), refs);
     }
 

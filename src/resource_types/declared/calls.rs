@@ -75,6 +75,9 @@ pub struct Create {
     /// Properties that are sent as null while they are unset.
     #[serde(default)]
     pub nulls: Vec<String>,
+    /// Parameters behind the path.
+    #[serde(default)]
+    pub query: IndexMap<String, String>,
 }
 
 /// How an object is changed.
@@ -93,6 +96,9 @@ pub struct Update {
     /// These are sent besides.
     #[serde(default)]
     pub always: Vec<String>,
+    /// These have calls of their own.
+    #[serde(default)]
+    pub omit: Vec<String>,
     /// Where one of these has changed the object is made anew all the same.
     #[serde(default)]
     pub replaces: Vec<String>,
@@ -171,7 +177,7 @@ pub enum Awaited {
     #[default]
     No,
     AsCreated,
-    With(Ready),
+    With(Box<Ready>),
 }
 
 /// `true`, or what to wait for.
@@ -192,7 +198,7 @@ impl<'de> Deserialize<'de> for Awaited {
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Awaited, A::Error> {
                 let map = de::value::MapAccessDeserializer::new(map);
-                Ready::deserialize(map).map(Awaited::With)
+                Ready::deserialize(map).map(Box::new).map(Awaited::With)
             }
         }
 

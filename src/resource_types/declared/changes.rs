@@ -36,7 +36,8 @@ impl Declared {
         };
         let mut properties = JsonMap::new();
         let names = self.declaration().properties.keys();
-        for name in names.filter(|name| is_sent(name) && !self.is_member(name)) {
+        let is_part = |name: &&String| !self.is_member(name) && !update.omit.contains(name);
+        for name in names.filter(|name| is_sent(name)).filter(is_part) {
             let value = all.get(name).cloned().unwrap_or_else(|| self.unset(name, subject));
             properties.insert(name.clone(), self.only_news(name, value, &before));
         }

@@ -34,12 +34,12 @@ enum Marks {
 impl Marks {
     fn are_on(&self, object: &Value) -> bool {
         match self {
-            Self::Own(field, token) => object.get(field) == Some(token),
+            Self::Own(field, token) => shown(object, field) == Some(token),
             // Lists leave fields out, and show numbers as text; what they show must agree.
             Self::Alike(fields) => {
                 let mut shown = fields
                     .iter()
-                    .filter_map(|(field, value)| Some((value, object.get(field)?)))
+                    .filter_map(|(field, value)| Some((value, shown(object, field)?)))
                     .peekable();
                 shown.peek().is_some()
                     && shown.all(|(value, has)| python::text(value) == python::text(has))
@@ -350,9 +350,35 @@ impl Declared {
         let Value::Object(mut fields) = self.declaration().unwrapped(body) else {
             return JsonMap::new();
         };
+        // A template may have them further in.
+        if self.declaration().body.shape.is_some() {
+            fields = flattened(fields);
+        }
         fields.retain(|_, value| value.is_string() || value.is_number() || value.is_boolean());
         fields
     }
+}
+
+/// A field of an object, or what is at a dotted path in it.
+fn shown<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
+    object.get(field).or_else(|| dotted::one(object, field))
+}
+
+/// Fields of maps beside the maps, by their dotted paths.
+fn flattened(fields: JsonMap) -> JsonMap {
+    let mut flat = JsonMap::new();
+    for (name, value) in fields {
+        match value {
+            Value::Object(inner) => {
+                let inner = flattened(inner).into_iter();
+                flat.extend(inner.map(|(key, value)| (format!("{name}.{key}"), value)));
+            }
+            value => {
+                flat.insert(name, value);
+            }
+        }
+    }
+    flat
 }
 
 #[cfg(test)]
@@ -372,6 +398,16 @@ mod tests {
         assert!(marks.are_on(&json!({ "name": "x", "ram": "512", "id": "1" })));
         assert!(!marks.are_on(&json!({ "name": "x", "ram": 1024 })));
         assert!(!marks.are_on(&json!({ "id": "1" })), "nothing that was sent is shown");
+    }
+
+    #[test]
+    fn a_mark_may_lie_further_in() {
+        let Value::Object(fields) = json!({ "type": "key", "meta": { "name": "x" } }) else {
+            unreachable!()
+        };
+        let marks = Marks::Alike(flattened(fields));
+        assert!(marks.are_on(&json!({ "type": "key", "meta": { "name": "x", "mode": "cbc" } })));
+        assert!(!marks.are_on(&json!({ "type": "key", "meta": { "name": "y" } })));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::translation::Translation;
 use super::waits::Waits;
 use crate::model::Action;
 use crate::resource_types::finders::Finders;
+use crate::resource_types::python;
 use crate::resource_types::rules::Rule;
 use crate::resource_types::schema::{AttributeSchema, Properties, Support};
 use crate::resource_types::types::Program;
@@ -145,6 +146,9 @@ pub struct Declaration {
     /// What the type does something of its own for, of SUSPEND, RESUME, CHECK and SNAPSHOT.
     #[serde(default)]
     pub acts: Vec<Action>,
+    /// The states that a CHECK takes; without them that the object is there is enough.
+    #[serde(default)]
+    pub(super) healthy: Healthy,
     /// What an object has that no definition says, and that goes with it.
     #[serde(default)]
     pub holds: Option<String>,
@@ -177,17 +181,6 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// Whether resources of the type can be made, and not only looked over.
-    pub(in crate::resource_types) fn is_made(&self) -> bool {
-        self.program.is_some()
-            || self.create.is_some()
-            || self.local.is_some()
-            || self.waits.is_some()
-            || self.software_config.is_some()
-            || self.stack.is_some()
-            || !self.members.is_empty()
-    }
-
     /// Whether an entry of a list stands for the object.
     pub(super) fn has_entry(&self) -> bool {
         self.find.as_ref().is_some_and(|find| !find.has.is_empty())
@@ -248,6 +241,38 @@ pub enum Nulls {
     Deep,
     /// What is empty.
     Empty,
+}
+
+/// The states that a CHECK takes: one, or each of a list, as its words tell.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Healthy {
+    One(String),
+    Any(Vec<String>),
+}
+
+impl Default for Healthy {
+    fn default() -> Self {
+        Healthy::Any(Vec::new())
+    }
+}
+
+impl Healthy {
+    /// Whether it takes a state; without any it takes all.
+    pub(super) fn takes(&self, status: &str) -> bool {
+        match self {
+            Healthy::One(healthy) => healthy == status,
+            Healthy::Any(all) => all.is_empty() || all.iter().any(|healthy| healthy == status),
+        }
+    }
+
+    /// What was expected, as a CHECK says it.
+    pub(super) fn expected(&self) -> String {
+        match self {
+            Healthy::One(healthy) => healthy.clone(),
+            Healthy::Any(all) => python::text(&all.clone().into()),
+        }
+    }
 }
 
 /// A FAILED resource keeps its object unless that is gone or in one of these states.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Declaration, dotted};
+use crate::model::IndexMap;
 use crate::openstack::CloudError;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::python;
@@ -31,6 +32,9 @@ pub struct Ready {
     /// The field that says why it failed.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Why it failed, by the value, where no field says so; `{id}` is a field of the object.
+    #[serde(default)]
+    pub says: IndexMap<String, String>,
     /// The values of an object that is shown though it is gone.
     #[serde(default)]
     pub gone: Vec<String>,
@@ -80,6 +84,7 @@ impl Ready {
         if has(&self.fail, status) {
             let reason = self.reason.as_ref().and_then(|path| dotted::one(object, path));
             let reason = reason.map(text).filter(|reason| !reason.is_empty());
+            let reason = reason.or_else(|| Some(said(self.says.get(status)?, object)));
             return Err(Failure::in_error(status, reason.as_deref().unwrap_or("Unknown")));
         }
         let others = match &self.wait {
@@ -92,7 +97,7 @@ impl Ready {
             Others::Wait => Ok(false),
             Others::Fail => {
                 let unknown = self.unknown.as_deref().unwrap_or("Resource failed");
-                Err(Failure::unknown_status(unknown, status))
+                Err(Failure::unknown_status(said(unknown, object), status))
             }
         }
     }
@@ -107,6 +112,18 @@ impl Ready {
     fn is_gone(&self, object: &Value) -> bool {
         dotted::one(object, &self.field).is_some_and(|value| has(&self.gone, &text(value)))
     }
+}
+
+/// A text with fields of the object in it.
+fn said(text: &str, object: &Value) -> String {
+    let mut parts = text.split('{');
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (field, rest) = part.split_once('}').unwrap_or(("", part));
+        said.push_str(&dotted::one(object, field).map(self::text).unwrap_or_default());
+        said.push_str(rest);
+    }
+    said
 }
 
 fn text(value: &Value) -> String {

@@ -1,8 +1,8 @@
 //! The order of what an action does besides making its object.
 //!
 //! ```text
-//! create ─▶ members before the update, calls, members, ready, calls after it
-//! members before the update, calls, update, members, ready, calls after it
+//! create ─▶ members before the update, calls, members, ready, members and calls after it
+//! members before the update, calls, update, members, ready, members and calls after it
 //! calls, members to be dropped, delete
 //! ```
 
@@ -83,8 +83,9 @@ impl Declared {
                 members(&Members::is_before_update),
                 calls(false),
                 vec![Turn::Update],
-                members(&|members| !members.is_before_update()),
+                members(&|members| !members.is_before_update() && !members.is_after_ready()),
                 vec![Turn::Ready],
+                members(&Members::is_after_ready),
                 calls(true),
             ]
             .concat(),
@@ -111,7 +112,8 @@ impl Declared {
             (Turn::Ready, Work::Update { changed, .. }) => {
                 let awaits = declaration.update.as_ref().map(|update| &update.ready);
                 let is_changed = |members: &Members| {
-                    !members.is_before_update() && self.has_members(members, work, subject)
+                    let is_awaited = !members.is_before_update() && !members.is_after_ready();
+                    is_awaited && self.has_members(members, work, subject)
                 };
                 matches!(awaits, Some(Awaited::AsCreated | Awaited::With(_)))
                     && (self.sends_update(changed) || declaration.members.iter().any(is_changed))
@@ -172,12 +174,15 @@ impl Declared {
     fn sends_update(&self, changed: &std::collections::BTreeSet<String>) -> bool {
         let declaration = self.declaration();
         let body = &declaration.body;
-        let has_call = declaration.update.as_ref().is_some_and(|update| update.parts().is_some());
+        let update = declaration.update.as_ref();
+        let has_call = update.is_some_and(|update| update.parts().is_some());
         let is_sent = |name: &String| {
-            (!body.omit.contains(name) || body.merge.contains(name)) && !self.is_member(name)
+            let is_omitted = update.is_some_and(|update| update.omit.contains(name));
+            let is_field = !body.omit.contains(name) || body.merge.contains(name);
+            is_field && !is_omitted && !self.is_member(name)
         };
         // What has moved is sent to where it is now.
-        let path = declaration.update.as_ref().and_then(|update| Some(update.parts()?.1));
+        let path = update.and_then(|update| Some(update.parts()?.1));
         let mut place = path.into_iter().flat_map(words);
         has_call && (changed.iter().any(is_sent) || place.any(|word| changed.contains(word)))
     }

@@ -65,8 +65,18 @@ impl Declared {
             PlainStage::Delete => self.delete(beating),
             PlainStage::Gone => self.gone(beating),
             PlainStage::Pause => Ok(beating.progress().paused(beating.cloud.now())),
-            PlainStage::Check => self.show(beating.cloud, beating.subject).map(|_| done()),
+            PlainStage::Check => self.check(beating),
             PlainStage::Done => Ok(done()),
+        }
+    }
+
+    fn check(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let object = self.show(beating.cloud, beating.subject)?;
+        let declaration = self.declaration();
+        let status = declaration.state_of(&object);
+        match declaration.healthy.takes(&status) {
+            true => Ok(done()),
+            false => Err(Failure::Unhealthy { expected: declaration.healthy.expected(), status }),
         }
     }
 
@@ -102,23 +112,26 @@ impl Declared {
         subject: &Subject,
     ) -> Result<Request, Failure> {
         let declaration = self.declaration();
-        let (method, path, nulls) = match &declaration.create {
-            Some(create) => match (&create.post, &create.put) {
-                (Some(path), _) => (Method::Post, path, &create.nulls),
-                (None, Some(path)) => (Method::Put, path, &create.nulls),
-                (None, None) => return Err(self.incomplete("create has no method")),
-            },
-            None => return Err(self.incomplete("it says nothing of create")),
+        let Some(create) = &declaration.create else {
+            return Err(self.incomplete("it says nothing of create"));
+        };
+        let (method, path) = match (&create.post, &create.put) {
+            (Some(path), _) => (Method::Post, path),
+            (None, Some(path)) => (Method::Put, path),
+            (None, None) => return Err(self.incomplete("create has no method")),
         };
         let properties = self.properties(&subject.properties);
         let properties = self.carried_by_bodies(properties);
         let mut properties = self.looked_up(cloud, subject, properties)?;
         properties.retain(|_, value| !value.is_null());
-        for name in nulls {
+        for name in &create.nulls {
             properties.entry(name.clone()).or_insert(Value::Null);
         }
         let body = self.body(Purpose::Create, subject, properties);
-        let request = self.request(cloud, method, path, subject, None)?;
+        let mut request = self.request(cloud, method, path, subject, None)?;
+        for (name, value) in &create.query {
+            request = request.query(name.clone(), value.clone());
+        }
         Ok(request.json(body))
     }
 

@@ -138,7 +138,7 @@ fn placed(schema: &Properties, path: &[&str], value: &str) -> JsonMap {
 /// Each property of each type that has a finder, with the finder's row, by the type's name.
 fn resolved(registry: &Registry) -> Vec<(String, Vec<String>, Finder, JsonMap)> {
     let mut all = Vec::new();
-    for declaration in registry.declarations().filter(|it| registry.is_made(&it.type_name)) {
+    for declaration in registry.declarations() {
         for rule in &declaration.translation {
             let Translation::Resolve { resolve, finder } = rule else { continue };
             let path: Vec<String> = resolve.split('.').map(str::to_owned).collect();

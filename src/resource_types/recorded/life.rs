@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use serde_json::Value;
 
 use crate::clock::{Moment, SimulatedClock};
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::CloudError;
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run};
+use crate::resource_types::job::{SignalOutcome, Signaled};
 use crate::resource_types::registry::Registry;
 use crate::resource_types::{Attempt, Beat, Declared, Failure, Learned, Subject, UpdateKind, Work};
 
@@ -135,6 +137,28 @@ impl<'a> Life<'a> {
             }
         }
         Err(endless())
+    }
+
+    /// A signal that says nothing, where it asks for calls.
+    pub fn signal(&mut self, world: &mut impl World) -> Result<End, Failure> {
+        let details = Value::Null;
+        let program = self.driver.program();
+        if program.signal(&self.subject, &details) != Signaled::Work {
+            return Ok(End::Nothing);
+        }
+        let mut failures = 0;
+        loop {
+            let carry_out =
+                |cloud: &Asks<'_>| program.carry_out_signal(cloud, &self.subject, &details);
+            match self.run(world, carry_out) {
+                Ok(SignalOutcome { data, metadata, .. }) => {
+                    self.learn(Learned { data, metadata, ..Learned::default() });
+                    return Ok(End::Done);
+                }
+                Err(error) if error.is_transient() && failures < RETRIES_MAX => failures += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// The object as its service shows it.

@@ -108,7 +108,7 @@ pub struct Outcome {
 }
 
 /// The operations of a life, in order.
-const OPERATIONS: [&str; 9] = [
+const OPERATIONS: [&str; 10] = [
     "create",
     "show",
     "check",
@@ -116,6 +116,7 @@ const OPERATIONS: [&str; 9] = [
     "resume",
     "snapshot",
     "delete_snapshot",
+    "signal",
     "update",
     "delete",
 ];
@@ -143,7 +144,7 @@ impl Recording {
         type_name: &str,
         trouble: Option<Trouble>,
     ) -> Option<(RecordedType, Outcome)> {
-        let recorded = self.types.get(type_name).filter(|_| registry.is_made(type_name))?;
+        let recorded = self.types.get(type_name)?;
         let concrete: RecordedType = self.concrete(recorded)?;
         let facts = Facts {
             now: SimulatedClock::new(1).now(),
@@ -250,6 +251,7 @@ fn operate(
         "resume" => life.act(Action::Resume, world),
         "snapshot" => life.act(Action::Snapshot, world),
         "delete_snapshot" => life.delete_snapshot(world),
+        "signal" => life.signal(world),
         "update" if recorded.updated.is_empty() => Ok(End::Nothing),
         "update" => life.update(&recorded.updated, world),
         "delete" => life.delete(world),

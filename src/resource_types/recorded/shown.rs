@@ -66,6 +66,7 @@ fn path_of(request: &Request, project: &str) -> String {
         Service::Compute if !is_versioned => format!("/v2.1{path}"),
         Service::Volume if !is_versioned => of_project("v3"),
         Service::ObjectStore => format!("/v1/AUTH_{}{path}", project),
+        Service::Other(name) if &**name == "database" && !is_versioned => of_project("v1.0"),
         Service::Other(name) if &**name == "orchestration" && !is_versioned => of_project("v1"),
         _ => path.to_owned(),
     }

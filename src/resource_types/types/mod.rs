@@ -2,17 +2,22 @@
 
 mod aodh;
 mod aws;
+mod barbican;
+mod blazar;
 mod cinder;
 mod designate;
 mod glance;
 pub(super) mod heat;
 mod keystone;
+mod manila;
 mod mistral;
 mod neutron;
 mod nova;
 mod program;
 mod swift;
+mod trove;
 mod zaqar;
+mod zun;
 
 pub(super) use heat::scaling_policy::PolicyNames;
 pub(super) use program::Program;

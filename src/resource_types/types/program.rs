@@ -9,7 +9,10 @@ use super::heat::scaling_policy::{PolicyNames, ScalingPolicy};
 use super::heat::software_deployment::{Deployed, DeploymentKind};
 use super::heat::wait_handle::{HandleKind, WaitHandle};
 use super::zaqar::{self, subscription::Subscription};
-use super::{aodh, aws, cinder, designate, glance, heat, keystone, mistral, neutron, nova, swift};
+use super::{
+    aodh, aws, barbican, blazar, cinder, designate, glance, heat, keystone, manila, mistral,
+    neutron, nova, swift, trove, zun,
+};
 use crate::resource_types::declared::nesting::Nesting;
 use crate::resource_types::groups::{
     DeploymentGroup, ResourceChain, ResourceGroup, Scaled, ScalingGroup,
@@ -60,10 +63,13 @@ pub(crate) enum Program {
     Bucket,
     Container,
     CronTrigger,
+    DatabaseCluster,
+    DatabaseInstance,
     DeployedServer,
     /// An address in EC2's words.
     ElasticIp,
     ElasticIpAssociation,
+    ExternalResource,
     ExtraRoute,
     ExtraRouteSet,
     FloatingIp,
@@ -72,14 +78,18 @@ pub(crate) enum Program {
     KeyPair,
     /// A port in EC2's words.
     NetworkInterface,
+    Lease,
+    Order,
     Port,
     Project,
     Queue,
     RecordSet,
     RouteTable,
     RouteTableAssociation,
+    Secret,
     SecurityGroup,
     Server,
+    ShareNetwork,
     SignedUrl,
     Subscription(Subscription),
     Volume,
@@ -88,7 +98,9 @@ pub(crate) enum Program {
     VpcGateway,
     VpcSubnet,
     WebImage,
+    Workflow,
     Zone,
+    ZunContainer,
 }
 
 impl Program {
@@ -126,11 +138,14 @@ impl Program {
             Program::Bucket => Arc::new(aws::bucket::Bucket),
             Program::Container => Arc::new(swift::container::Container),
             Program::CronTrigger => Arc::new(mistral::cron_trigger::CronTrigger),
+            Program::DatabaseCluster => Arc::new(trove::cluster::Cluster),
+            Program::DatabaseInstance => Arc::new(trove::instance::Instance),
             Program::DeployedServer => Arc::new(heat::deployed_server::DeployedServer),
             Program::ElasticIp => Arc::new(aws::elastic_ip::ElasticIp),
             Program::ElasticIpAssociation => {
                 Arc::new(aws::elastic_ip_association::ElasticIpAssociation)
             }
+            Program::ExternalResource => Arc::new(mistral::external_resource::ExternalResource),
             Program::ExtraRoute => Arc::new(neutron::extra_routes::ExtraRoute),
             Program::ExtraRouteSet => Arc::new(neutron::extra_routes::ExtraRouteSet),
             Program::FloatingIp => Arc::new(nova::floating::FloatingIp),
@@ -138,6 +153,8 @@ impl Program {
             Program::Instance => Arc::new(aws::instance::Instance),
             Program::KeyPair => Arc::new(nova::key_pair::KeyPair),
             Program::NetworkInterface => Arc::new(aws::vpc::network_interface::NetworkInterface),
+            Program::Lease => Arc::new(blazar::lease::Lease),
+            Program::Order => Arc::new(barbican::order::Order),
             Program::Port => Arc::new(neutron::port::Port),
             Program::Project => Arc::new(keystone::project::Project),
             Program::Queue => Arc::new(zaqar::queue::Queue),
@@ -146,8 +163,10 @@ impl Program {
             Program::RouteTableAssociation => {
                 Arc::new(aws::vpc::association::RouteTableAssociation)
             }
+            Program::Secret => Arc::new(barbican::secret::Secret),
             Program::SecurityGroup => Arc::new(neutron::security_group::SecurityGroup),
             Program::Server => Arc::new(nova::server::Server { user: None }),
+            Program::ShareNetwork => Arc::new(manila::share_network::ShareNetwork),
             Program::SignedUrl => Arc::new(zaqar::signed_url::SignedUrl),
             Program::Subscription(kind) => Arc::new(kind),
             Program::Volume => Arc::new(cinder::volume::Volume),
@@ -156,7 +175,9 @@ impl Program {
             Program::VpcGateway => Arc::new(aws::vpc::gateway::Gateway),
             Program::VpcSubnet => Arc::new(aws::vpc::subnet::Subnet),
             Program::WebImage => Arc::new(glance::web_image::WebImage),
+            Program::Workflow => Arc::new(mistral::workflow::Workflow),
             Program::Zone => Arc::new(designate::zone::Zone),
+            Program::ZunContainer => Arc::new(zun::container::Container),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::fill::{at, filled, found};
 use super::objects::touch;
 use super::references::is_there;
 use super::rows::find;
+use super::rules;
 use super::{Place, name_of};
 use crate::model::JsonMap;
 
@@ -31,7 +32,7 @@ pub(super) fn answer(
     let (name, given) = match (ask.method.as_str(), path) {
         ("POST", ["action"]) => body().as_object()?.clone().into_iter().next()?,
         ("PUT", [name]) => ((*name).to_owned(), body()),
-        ("GET", [name]) => {
+        ("GET" | "POST", [name]) => {
             let query = ask.query.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
             ((*name).to_owned(), Value::Object(query.collect()))
         }
@@ -40,6 +41,7 @@ pub(super) fn answer(
     let via = match (ask.method.as_str(), path) {
         ("PUT", _) => Via::Put,
         ("GET", _) => Via::Get,
+        ("POST", [name]) if *name != "action" => Via::Post,
         _ => Via::Action,
     };
     let action = collection.actions.get(&name).filter(|action| action.via == via)?;
@@ -87,6 +89,9 @@ fn act(
         change(collection, action, entry, &mut row)?;
     }
     if deed != Deed::Read {
+        if let Some(rules) = rules::of(collection) {
+            rules.acted(cloud, &mut row);
+        }
         touch(cloud, ask, scope, place, &mut row);
         cloud.collections.rows_mut(place).insert(&name_of(collection, &row), row.clone());
     }

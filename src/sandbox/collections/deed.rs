@@ -40,6 +40,8 @@ pub(super) enum Via {
     /// `POST /{id}/action`, with the action's name as the key of the body.
     #[default]
     Action,
+    /// `POST /{id}/NAME`; the query says the rest.
+    Post,
     /// `PUT /{id}/NAME`; the body says the rest.
     Put,
     /// `GET /{id}/NAME`; the query says the rest.

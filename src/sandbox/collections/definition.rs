@@ -29,6 +29,9 @@ pub(super) struct Collection {
     pub(super) id: String,
     #[serde(default)]
     pub(super) ids: Ids,
+    /// What is made with the id of one that is there is that one.
+    #[serde(default)]
+    pub(super) again: bool,
     /// Another attribute that finds one object.
     #[serde(default)]
     pub(super) also_by: Option<String>,
@@ -191,6 +194,7 @@ pub(super) enum Errors {
     Designate,
     Magnum,
     Blazar,
+    Ironic,
 }
 
 /// What ids look like.

@@ -50,7 +50,7 @@ macro_rules! files {
 }
 
 /// Those that every sandbox has.
-const FILES: [(&str, &str); 13] = files![
+const FILES: [(&str, &str); 16] = files![
     "load_balancer.yaml",
     "network_base.yaml",
     "network.yaml",
@@ -64,6 +64,9 @@ const FILES: [(&str, &str); 13] = files![
     "workflowv2.yaml",
     "reservation.yaml",
     "alarming.yaml",
+    "baremetal.yaml",
+    "container.yaml",
+    "database.yaml",
 ];
 
 impl Collections {

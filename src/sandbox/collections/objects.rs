@@ -103,6 +103,10 @@ pub(super) fn make(
     if row.get(&collection.id).is_none_or(|id| id == "" || id.is_null()) {
         row.insert(collection.id.clone(), fresh_id(cloud, place));
     }
+    let there = cloud.collections.rows(place).get(&name_of(collection, &row));
+    if let Some(there) = there.filter(|_| collection.again) {
+        return Ok(there.clone());
+    }
     if let Some(parent) = &place.parent {
         row.set("_parent", parent.as_str());
     }

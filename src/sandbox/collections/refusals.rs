@@ -24,6 +24,11 @@ impl Collection {
                 });
                 Answer::json(status, &json!({"errors": [error]}))
             }
+            Errors::Ironic => {
+                let error =
+                    json!({ "faultcode": "Client", "faultstring": text, "debuginfo": null });
+                Answer::json(status, &json!({ "error_message": error }))
+            }
             Errors::Blazar => {
                 let error = json!({
                     "error_code": status, "error_name": status, "error_message": text,

@@ -54,6 +54,9 @@ pub(in crate::sandbox) trait Rules: Sync {
         Ok(())
     }
 
+    /// An action has changed an object, which is about to be kept.
+    fn acted(&self, _cloud: &mut Cloud, _row: &mut JsonMap) {}
+
     /// An object is to go because somebody wants so. An error if it must stay.
     fn dropping(
         &self,

@@ -41,7 +41,8 @@ pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service>
     }
     for further in cloud.collections.services() {
         if services.iter().all(|service| service.kind != further.kind) {
-            let url = format!("{base}/{}{}", further.kind, further.root);
+            let root = further.root.replace("{project}", project);
+            let url = format!("{base}/{}{root}", further.kind);
             services.push(service(&further.kind, &further.name, url));
         }
     }

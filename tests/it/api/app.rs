@@ -57,6 +57,8 @@ pub(crate) struct SetUp {
     pub(crate) faults: Vec<FaultRule>,
     /// How slow it is.
     pub(crate) latencies: Latencies,
+    /// The types of the services that it does not have.
+    pub(crate) without: Vec<String>,
     pub(crate) registry: Registry,
     /// Other clouds whose users sign requests, by name: their Keystones.
     pub(crate) signers: Vec<(&'static str, String)>,
@@ -77,6 +79,7 @@ impl Default for SetUp {
             token_life: Duration::from_secs(3600),
             faults: Vec::new(),
             latencies: Latencies::none(),
+            without: Vec::new(),
             registry: Registry::built_in().unwrap(),
             signers: Vec::new(),
             entrances: Vec::new(),
@@ -169,6 +172,7 @@ impl App {
             token_life,
             faults,
             latencies,
+            without,
             registry,
             signers,
             entrances,
@@ -185,6 +189,7 @@ impl App {
             token_life,
             faults,
             latencies,
+            without,
             ..SandboxConfig::instant()
         };
         let sandbox = Sandbox::start(config).unwrap();

@@ -19,9 +19,15 @@ fn is_fault(answered: &Answered, status: u16, class: &str, message: &str) {
     assert_eq!(error["message"], message);
 }
 
+/// In a cloud without Zun.
+async fn without_containers() -> App {
+    let log = std::sync::Arc::new(hearth::events::log::MemoryLog::new());
+    App::set_up(log, SetUp { without: vec!["container".to_owned()], ..SetUp::default() }).await
+}
+
 #[actix::test]
 async fn types_are_listed_that_the_caller_may_use_and_the_cloud_has_a_service_for() {
-    let app = App::start().await;
+    let app = without_containers().await;
     let listed = app.get("/resource_types").await.json();
     let names: Vec<&str> =
         listed["resource_types"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -97,7 +103,7 @@ async fn types_of_an_extension_that_a_service_lacks_are_neither_listed_nor_made(
 
 #[actix::test]
 async fn types_that_are_not_the_callers_or_the_clouds_are_not_made() {
-    let app = App::start().await;
+    let app = without_containers().await;
     let stack = app.create("web", one("OS::Heat::Value", json!({ "value": 1 }))).await;
     let id = stack["id"].as_str().unwrap();
     let flavor = one("OS::Nova::Flavor", json!({ "ram": 1, "vcpus": 1 }));

@@ -59,22 +59,22 @@ async fn on_sandbox(walk: Walk, replies: Replies) {
     let latencies = Latencies { object: Duration::from_millis(3), ..Latencies::none() };
     let config = SandboxConfig { latencies, ..SandboxConfig::instant() };
     let ground = Ground::with(config, &walk.by).await;
-    let before = ground.counts();
+    let before = walk.counted(ground.counts());
     play(&walk, ground.runner(replies), ground.runner(Replies::Arrive)).await;
-    assert_eq!(ground.counts(), before, "{} leaves something", walk.type_name);
+    assert_eq!(walk.counted(ground.counts()), before, "{} leaves something", walk.type_name);
     ground.stop().await;
 }
 
 /// The same beside an engine, which keeps what no cloud does.
 async fn in_engine(walk: Walk, replies: Replies) {
     let ground = world::Ground::of_user(&walk.by).await;
-    let before = ground.counts();
+    let before = walk.counted(ground.counts());
     let world = ground.start().await;
     let mut run = Runner::new(ground.session_with_users(), replies);
     run.engine = Some((world.engine.clone(), StackId(SystemClock.fresh_id())));
     run.pace = PACE;
     play(&walk, run, Runner::new(ground.session(), Replies::Arrive)).await;
-    assert_eq!(ground.counts(), before, "{} leaves something", walk.type_name);
+    assert_eq!(walk.counted(ground.counts()), before, "{} leaves something", walk.type_name);
     ground.views_catch_up(&world).await;
     let World { views, engine, .. } = &world;
     let kept = [

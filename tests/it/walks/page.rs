@@ -1,7 +1,7 @@
 //! `docs/resource-types.md` is what the registry, the walks and the recordings come to.
 //! `UPDATE_GOLDEN=1` writes it anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const HEAD: &str = "\
 <!-- Written by tests/it/walks/page.rs: UPDATE_GOLDEN=1 cargo test --test it walks::page -->
 
 What each of Heat's resource types is put through.
-A type that is made has a driver, and be it that of a retired type, which makes nothing; the others are known, so that templates with them can be looked over.
+All are made; the retired ones among them take anything and make nothing.
 A walk (`tests/data/walks/`) creates, shows, checks, changes, names by name what was named by id, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, across kills, and with a stack that is deleted while its creation is in doubt; and on a real cloud where one has the service (`tests/live`).
 What no cloud keeps, as a configuration or a random text, is walked beside an engine.
 Recorded means that the requests are held to those that the real Heat makes (`tests/data/recorded/`).
@@ -36,26 +36,22 @@ fn the_page_on_resource_types_is_true() {
     let recorded: Value =
         serde_json::from_str(include_str!("../../data/recorded/calls.json")).unwrap();
     let recorded = recorded.get("types").unwrap_or(&recorded);
-    let names: BTreeMap<&str, bool> = registry
-        .declarations()
-        .map(|it| (it.type_name.as_str(), registry.is_made(&it.type_name)))
-        .collect();
+    let names: BTreeSet<&str> = registry.declarations().map(|it| it.type_name.as_str()).collect();
     for name in walks.keys() {
-        assert_eq!(names.get(name.as_str()), Some(&true), "{name} has a walk, and is not made");
+        assert!(names.contains(name.as_str()), "{name} has a walk, and is no type");
     }
     let count = |of: usize| format!("{of} of {}", names.len());
-    let made = names.values().filter(|made| **made).count();
     let real = walks.values().filter(|walks| is_real(walks)).count();
-    let known = names.keys().filter(|name| recorded.get(name).is_some()).count();
+    let known = names.iter().filter(|name| recorded.get(name).is_some()).count();
     let mut page = HEAD.to_owned();
-    page.push_str("| Type | Made | Walked on the sandbox | On a real cloud | Recorded | Steps |\n");
-    page.push_str("| --- | --- | --- | --- | --- | --- |\n");
-    let counts = [made, walks.len(), real, known].map(count);
+    page.push_str("| Type | Walked on the sandbox | On a real cloud | Recorded | Steps |\n");
+    page.push_str("| --- | --- | --- | --- | --- |\n");
+    let counts = [walks.len(), real, known].map(count);
     writeln!(page, "| all | {} |  |", counts.join(" | ")).unwrap();
-    for (name, made) in names {
+    for name in names {
         let own = walks.get(name);
         let real = own.is_some_and(is_real);
-        let marks = [made, own.is_some(), real, recorded.get(name).is_some()];
+        let marks = [own.is_some(), real, recorded.get(name).is_some()];
         let marks = marks.map(|mark| if mark { "yes" } else { "" });
         let driver = registry.driver(name);
         let steps = own.zip(driver).map(|(walks, driver)| steps(walks, &driver));
@@ -103,7 +99,7 @@ fn each_core_type_has_a_walk_with_every_step_that_it_can_go() {
         let name = declaration.type_name.as_str();
         let service = declaration.service.as_deref().unwrap_or_default();
         let is_core = CORE.contains(&service) || CORE_TYPES.contains(&name);
-        let is_walked = registry.is_made(name) && !declaration.accepts_anything;
+        let is_walked = !declaration.accepts_anything;
         if !is_core || !is_walked {
             continue;
         }
@@ -157,7 +153,7 @@ fn each_type_that_makes_something_has_a_walk_or_a_reason_why_not() {
     let mut lacking = Vec::new();
     for declaration in registry.declarations() {
         let name = declaration.type_name.as_str();
-        let Some(driver) = registry.driver(name).filter(|_| registry.is_made(name)) else {
+        let Some(driver) = registry.driver(name) else {
             continue;
         };
         let is_retired = declaration.accepts_anything && declaration.support.status() == "HIDDEN";

@@ -16,13 +16,27 @@ impl Check<'_> {
                 (name, Some(_), _) => self.property(&[at[0], at[1], "of"], name),
                 (name, ..) => self.property(&[at[0], at[1], "keys_of"], name),
             }
+            for key in members.unset.keys() {
+                let path = format!("{}.{key}", members.property());
+                if let Some((message, meant)) = self.unknown(&path) {
+                    self.wrong_key(&[at[0], at[1], "unset", key], message, meant);
+                }
+            }
             for name in members.when.keys() {
                 if let Some((message, meant)) = self.unknown(name) {
                     self.wrong_key(&[at[0], at[1], "when", name], message, meant);
                 }
             }
-            if let Some(path) = members.shown_at() {
-                self.path(&[at[0], at[1], "live", "get"], path);
+            match members.shown_at() {
+                Some(Some((method, path))) => {
+                    let method = method.as_str().to_ascii_lowercase();
+                    self.path(&[at[0], at[1], "live", &method], path);
+                }
+                Some(None) => {
+                    let message = "one of `get`, `post` is wanted here";
+                    self.wrong_key(&[at[0], at[1], "live"], message.to_owned(), None);
+                }
+                None => {}
             }
             for (key, call) in members.calls() {
                 let at = [at[0], at[1], key];

@@ -76,9 +76,11 @@ pub(super) fn holds(entries: &[Value], one: &Value) -> bool {
     entries.iter().any(|entry| key(entry) == wanted)
 }
 
-/// By which two entries are the same: numbers may be written as text.
+/// By which two entries are the same: numbers may be written as text, and what begins with `_` is
+/// only for calls.
 pub(super) fn key(entry: &Value) -> String {
     match entry {
+        Value::Object(map) if map.keys().any(|name| is_private(name)) => key(&public(map).into()),
         Value::Object(map) => {
             let keys: BTreeMap<&String, String> =
                 map.iter().map(|(name, value)| (name, key(value))).collect();
@@ -87,6 +89,23 @@ pub(super) fn key(entry: &Value) -> String {
         Value::Array(items) => format!("{:?}", items.iter().map(key).collect::<Vec<_>>()),
         other => python::text(other),
     }
+}
+
+fn is_private(name: &str) -> bool {
+    name.starts_with('_')
+}
+
+/// An entry as a property has it.
+pub(super) fn shown(entry: Value) -> Value {
+    match entry {
+        Value::Object(map) => public(&map).into(),
+        other => other,
+    }
+}
+
+fn public(map: &JsonMap) -> JsonMap {
+    let shown = map.iter().filter(|(name, _)| !is_private(name));
+    shown.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The key and the value of an entry of a map.
@@ -134,6 +153,18 @@ mod tests {
             [live, json!([]), json!([{ "port": 1 }, { "port": 1 }])],
             [json!([]), json!([])],
         );
+    }
+
+    #[test]
+    fn what_is_for_calls_alone_tells_no_entries_apart() {
+        let live = json!([{ "to": "a", "_id": 1 }, { "to": "b", "_id": 2 }]);
+        let wanted = json!([{ "to": "a" }]);
+        check(
+            "{ of: list, takes: all }",
+            [live, json!([]), wanted],
+            [json!([{ "to": "b", "_id": 2 }]), json!([])],
+        );
+        assert_eq!(shown(json!({ "to": "b", "_id": 2 })), json!({ "to": "b" }));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::IndexMap;
 use crate::openstack::Method;
+use crate::resource_types::declared::besides::Behind;
 use crate::resource_types::declared::calls::named;
 use crate::resource_types::declared::dotted;
 use crate::resource_types::python;
@@ -29,9 +30,13 @@ pub struct Members {
     /// Where they are shown; left out, they are those that the last action left.
     #[serde(default)]
     pub(super) live: Option<Live>,
-    /// A shown entry in the property's words, `{item}` being the entry.
+    /// A shown entry in the property's words, `{item}` being the entry. Keys that begin with `_` are
+    /// for the calls alone.
     #[serde(default)]
     pub(super) entry: Option<Value>,
+    /// What the service has for keys that an entry leaves unset.
+    #[serde(default)]
+    pub(in crate::resource_types::declared) unset: IndexMap<String, Value>,
     #[serde(default)]
     pub(super) takes: Takes,
     #[serde(default)]
@@ -45,6 +50,9 @@ pub struct Members {
     /// What they come before, where that is not the wait until the object is ready.
     #[serde(default)]
     pub(super) before: Option<Before>,
+    /// What they wait for.
+    #[serde(default)]
+    pub(super) after: Option<Behind>,
     /// Only where these properties have one of the values, null being unset.
     #[serde(default)]
     pub(in crate::resource_types::declared) when: IndexMap<String, Vec<Value>>,
@@ -54,7 +62,13 @@ pub struct Members {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::resource_types::declared) struct Live {
-    pub(super) get: String,
+    #[serde(default)]
+    pub(super) get: Option<String>,
+    /// Where an action shows them.
+    #[serde(default)]
+    pub(super) post: Option<String>,
+    #[serde(default)]
+    pub(super) body: Option<Value>,
     #[serde(default)]
     pub(super) query: IndexMap<String, String>,
     /// The dotted path of the list, or of the map, in the answer.
@@ -65,6 +79,13 @@ pub(in crate::resource_types::declared) struct Live {
     pub(super) in_doubt: bool,
     #[serde(default)]
     pub(in crate::resource_types::declared) microversion: Option<String>,
+}
+
+impl Live {
+    /// The method and the path.
+    pub(super) fn parts(&self) -> Option<(Method, &str)> {
+        named([(Method::Get, &self.get), (Method::Post, &self.post)])
+    }
 }
 
 /// Which entries are surplus.
@@ -138,6 +159,10 @@ impl Members {
         self.before == Some(Before::Update)
     }
 
+    pub(in crate::resource_types::declared) fn is_after_ready(&self) -> bool {
+        self.after == Some(Behind::Ready)
+    }
+
     pub(in crate::resource_types::declared) fn is_dropped(&self) -> bool {
         self.at_delete == AtDelete::Drop
     }
@@ -173,9 +198,9 @@ impl Members {
         adds.chain(self.drop.iter().map(|call| ("drop", call)))
     }
 
-    /// The path where they are shown.
-    pub(in crate::resource_types::declared) fn shown_at(&self) -> Option<&str> {
-        self.live.as_ref().map(|live| live.get.as_str())
+    /// The method and the path where they are shown, if there is one.
+    pub(in crate::resource_types::declared) fn shown_at(&self) -> Option<Option<(Method, &str)>> {
+        self.live.as_ref().map(Live::parts)
     }
 
     /// The properties in paths: what the entries belong to.

@@ -18,7 +18,6 @@ use super::paths::unless_missing;
 use super::sequence::Turn;
 use super::{Declared, dotted};
 use crate::model::JsonMap;
-use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Subject, Work};
@@ -130,7 +129,13 @@ impl Declared {
         properties.retain(|name, _| name == members.property());
         let mut properties = self.looked_up(cloud, subject, properties)?;
         let value = properties.get_mut(members.property()).map(Value::take).unwrap_or_default();
-        Ok(difference::entries(value))
+        let mut entries = difference::entries(value);
+        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+            for (name, value) in &members.unset {
+                entry.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        Ok(entries)
     }
 
     /// The same at the creation, when there may be some without the property.
@@ -158,7 +163,14 @@ impl Declared {
     ) -> Result<Option<Vec<Value>>, Failure> {
         let Some(live) = &members.live else { return Ok(None) };
         let microversion = live.microversion.as_deref();
-        let mut request = self.request(cloud, Method::Get, &live.get, subject, microversion)?;
+        let Some((method, path)) = live.parts() else {
+            return Err(self.incomplete("what shows members has no method"));
+        };
+        // An action that shows something changes nothing.
+        let mut request = self.request(cloud, method, path, subject, microversion)?.only_asking();
+        if let Some(body) = &live.body {
+            request = request.json(body.clone());
+        }
         for (name, text) in &live.query {
             request = request.query(name, self.filled(cloud, subject, text, str::to_owned)?);
         }
@@ -202,7 +214,7 @@ impl Declared {
         }
         Ok(Some(match wanted.is_object() {
             true => difference::map_of(&live),
-            false => live.into(),
+            false => live.into_iter().map(difference::shown).collect(),
         }))
     }
 }

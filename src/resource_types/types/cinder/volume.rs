@@ -297,7 +297,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failur
             match volume["status"].as_str().unwrap_or_default() {
                 "available" | "in-use" => Ok(done()),
                 other => Err(Failure::Unhealthy {
-                    expected: "'['available', 'in-use']'",
+                    expected: "['available', 'in-use']".to_owned(),
                     status: other.to_owned(),
                 }),
             }

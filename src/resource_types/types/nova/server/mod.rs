@@ -210,7 +210,8 @@ impl ResourceType for Server {
                 match status(&server) {
                     "ACTIVE" => Ok(done()),
                     other => {
-                        Err(Failure::Unhealthy { expected: "'ACTIVE'", status: other.to_owned() })
+                        let expected = "ACTIVE".to_owned();
+                        Err(Failure::Unhealthy { expected, status: other.to_owned() })
                     }
                 }
             }

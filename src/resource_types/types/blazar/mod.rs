@@ -1,0 +1,3 @@
+//! Types of the reservation service.
+
+pub(super) mod lease;

@@ -1,0 +1,3 @@
+//! Types of the shared file systems.
+
+pub(super) mod share_network;

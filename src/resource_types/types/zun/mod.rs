@@ -1,0 +1,4 @@
+//! Types of the container service.
+
+pub(super) mod container;
+mod words;
