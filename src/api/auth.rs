@@ -192,6 +192,8 @@ pub(super) async fn known(state: &ApiState, mut caller: Arc<Caller>) -> Arc<Call
     if state.policy.is_admin(&caller).await {
         Arc::make_mut(&mut caller).admin = true;
     }
+    let span = tracing::Span::current();
+    span.record("user", &*caller.user_id).record("project", caller.project_id.as_str());
     caller
 }
 
