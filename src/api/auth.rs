@@ -15,7 +15,7 @@ use super::context::Authenticated;
 use super::error::Fault;
 use super::front::{self, Auth};
 use crate::actors::Login;
-use crate::model::{Caller, ProjectId, Refusal, Secret};
+use crate::model::{Caller, ProjectId, Refusal, Secret, header_text};
 use crate::openstack::{
     AuthBackend, CloudError, EntranceError, Identity, NameAndPassword, ProjectNamed,
     SENT_TO_BACKEND,
@@ -54,20 +54,20 @@ async fn caller_of(
     request: &ServiceRequest,
 ) -> Result<Authenticated, HttpResponse> {
     let headers = request.headers();
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let header = |name: &str| headers.get(name).map(|value| header_text(value.as_bytes()));
     match &state.settings.front.auth {
         Auth::Password if header("x-auth-key").is_some() => {
             // As in Heat, it is for the project of the URL.
             let project = ProjectId(request.path().split('/').nth(2).unwrap_or_default().into());
-            let password = Secret::new(header("x-auth-key").unwrap_or_default().to_owned());
+            let password = Secret::new(header("x-auth-key").unwrap_or_default().into_owned());
             let given = NameAndPassword {
-                name: header("x-auth-user").unwrap_or_default(),
+                name: &header("x-auth-user").unwrap_or_default(),
                 password: &password,
-                user_domain_id: header("x-user-domain-id").unwrap_or(DEFAULT_DOMAIN),
+                user_domain_id: &header("x-user-domain-id").unwrap_or(DEFAULT_DOMAIN.into()),
                 project: ProjectNamed::Id(&project),
             };
             let Some(cloud) = &state.cloud else { return Err(unauthorized(state)) };
-            let found = cloud.entered(header("x-auth-url"), &given).await;
+            let found = cloud.entered(header("x-auth-url").as_deref(), &given).await;
             let found = found.map_err(|error| turned_away(state, error))?;
             Ok(with_login(state, headers, found).await)
         }
@@ -76,10 +76,10 @@ async fn caller_of(
                 return Err(unauthorized(state));
             }
             let given = NameAndPassword {
-                name: header("x-auth-user").unwrap_or(ADMIN),
+                name: &header("x-auth-user").unwrap_or(ADMIN.into()),
                 password,
                 user_domain_id: DEFAULT_DOMAIN,
-                project: ProjectNamed::Name(header("x-auth-project").unwrap_or(ADMIN)),
+                project: ProjectNamed::Name(&header("x-auth-project").unwrap_or(ADMIN.into())),
             };
             logged_in(state, headers, &given).await
         }
@@ -100,7 +100,7 @@ fn is_of_a_page(headers: &HeaderMap) -> bool {
 /// The name and the password that a request has, which may stand beside a token: clients send them
 /// for work that goes on when that is gone.
 fn login(headers: &HeaderMap) -> Option<Login> {
-    let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
+    let text = |name| Some(header_text(headers.get(name)?.as_bytes()).into_owned());
     Some(Login { name: text("x-auth-user")?, password: Secret::new(text("x-auth-key")?) })
 }
 
@@ -144,8 +144,8 @@ async fn let_in(
 ) -> Result<Authenticated, HttpResponse> {
     let headers = request.headers();
     let shown = SENT_TO_BACKEND.iter().filter_map(|name| {
-        let value = headers.get(*name)?.to_str().ok()?;
-        Some((*name, Secret::new(value.to_owned())))
+        let value = header_text(headers.get(*name)?.as_bytes());
+        Some((*name, Secret::new(value.into_owned())))
     });
     let mut sent: Vec<_> = shown.collect();
     let failed = || unauthorized_for(HttpResponse::Unauthorized(), "Backend authentication failed");
@@ -154,6 +154,11 @@ async fn let_in(
     sent.push(("x-project-id", Secret::new(project.to_owned())));
     let (identity, token) = cloud.let_in(backend, &sent).await.map_err(|error| match error {
         CloudError::InvalidToken => failed(),
+        CloudError::Unreadable { reason, .. } => {
+            tracing::error!(reason, "what auth_backend_url answers cannot be used");
+            let text = format!("The authentication backend gives no usable answer: {reason}.");
+            Fault::from(Refusal::unavailable(text)).error_response()
+        }
         error => refused(state, error),
     })?;
     let login = login(headers);
@@ -192,6 +197,8 @@ pub(super) async fn known(state: &ApiState, mut caller: Arc<Caller>) -> Arc<Call
     if state.policy.is_admin(&caller).await {
         Arc::make_mut(&mut caller).admin = true;
     }
+    let span = tracing::Span::current();
+    span.record("user", &*caller.user_id).record("project", caller.project_id.as_str());
     caller
 }
 

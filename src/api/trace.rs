@@ -48,7 +48,9 @@ pub(super) async fn with_request_id<B: MessageBody>(
         "request",
         id = %id,
         method = %request.method(),
-        path = request.path()
+        path = request.path(),
+        user = tracing::field::Empty,
+        project = tracing::field::Empty
     );
     let _at_work = request.conn_data::<Rc<Visit>>().map(Visit::begin);
     let (method, began) = (method_label(request.method()), Instant::now());

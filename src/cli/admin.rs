@@ -23,8 +23,8 @@ use crate::events::backup::{self, Copied};
 use crate::events::forget::{self, Forgotten, Older};
 use crate::events::log::{EventLog, OpenError, OwnedLog, SqliteLog, aside};
 use crate::events::vault::Vault;
-use crate::model::StackId;
-use crate::projections::{ViewError, Views};
+use crate::model::{StackId, Status};
+use crate::projections::{StackRow, ViewError, Views};
 
 /// The most bytes of a request or an answer.
 const LINE_MAX_BYTES: u64 = 64 << 10;
@@ -137,8 +137,8 @@ impl Administrator {
     /// for an error of its own to be mended.
     async fn reset(&self, stack: StackId) -> Result<Answer, String> {
         let (engine, views) = self.workers.as_ref().ok_or_else(|| NO_WORKERS.to_owned())?;
+        let stacks = at_work(views, stack).await.map_err(|error| with_causes(&error))?;
         let mut last = engine.reset_stack(stack).await.map_err(|refusal| refusal.message)?;
-        let mut stacks = 1;
         let mut parents = vec![stack];
         while let Some(parent) = parents.pop() {
             let read = async {
@@ -151,7 +151,6 @@ impl Administrator {
                 // One that is gone by now needs nothing.
                 if let Ok(position) = engine.reset_stack(child.id).await {
                     last = last.max(position);
-                    stacks += 1;
                 }
                 parents.push(child.id);
             }
@@ -159,6 +158,17 @@ impl Administrator {
         self.log.durable(last).await.map_err(|error| with_causes(&error))?;
         Ok(Answer::Reset { stacks })
     }
+}
+
+/// How many stacks are at work, of one and those within it.
+async fn at_work(views: &Views, stack: StackId) -> Result<usize, ViewError> {
+    let mut count = 0;
+    let mut seen: Vec<StackRow> = views.stack(stack).await?.into_iter().collect();
+    while let Some(row) = seen.pop() {
+        count += usize::from(row.status == Status::InProgress);
+        seen.extend(views.children(row).await?);
+    }
+    Ok(count)
 }
 
 /// What is said of an order that needs a server.

@@ -37,6 +37,12 @@ pub(super) enum ClientError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error("the certificate of {} cannot be shown", path.display())]
+    Certificate {
+        path: std::path::PathBuf,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     #[error("the catalog of {url} has no orchestration service (--server URL says where one is)")]
     NoService { url: String },
 }
@@ -294,6 +300,16 @@ fn builder(login: &LoginFound) -> Result<reqwest::ClientBuilder, ClientError> {
         for certificate in certificates.map_err(|error| unusable(error.into()))? {
             builder = builder.add_root_certificate(certificate);
         }
+    }
+    if let Some(path) = &login.cert_file {
+        let unusable = |source: Box<dyn std::error::Error + Send + Sync>| {
+            ClientError::Certificate { path: path.clone(), source }
+        };
+        let files = std::iter::once(path).chain(&login.key_file);
+        let pem = files.map(std::fs::read).collect::<Result<Vec<_>, _>>();
+        let pem = pem.map_err(|error| unusable(error.into()))?.concat();
+        let identity = reqwest::Identity::from_pem(&pem).map_err(|error| unusable(error.into()))?;
+        builder = builder.identity(identity);
     }
     Ok(builder)
 }

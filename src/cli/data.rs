@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock::Clock;
@@ -208,9 +208,15 @@ pub struct FileArguments {
 }
 
 impl FileArguments {
-    /// The same flags, with a directory of settings.
-    pub(super) fn with_dir(self, config_dir: Option<PathBuf>) -> Self {
-        Self { data: DataArguments { config_dir, ..self.data }, ..self }
+    /// The same flags, with a directory of settings; where none of them says where settings or data
+    /// are, those of a file count that is there.
+    pub(super) fn with_dir(self, config_dir: Option<PathBuf>, otherwise: &Path) -> Self {
+        let mut data = DataArguments { config_dir, ..self.data };
+        let is_said = data.data.is_some() || data.config_dir.is_some();
+        if !is_said && data.config_file.is_none() && otherwise.exists() {
+            data.config_file = Some(otherwise.to_owned());
+        }
+        Self { data, ..self }
     }
 
     /// The same flags, as another command has them.
@@ -260,4 +266,25 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_nobody_names_are_those_of_the_package_where_it_has_some() {
+        let directory = tempfile::tempdir().unwrap();
+        let package = directory.path().join("hearth.conf");
+        let config = |data: Option<&str>, dir: Option<&str>| {
+            let data = DataArguments::of(data.map(PathBuf::from), None);
+            let files = FileArguments { data, ..FileArguments::default() };
+            files.with_dir(dir.map(PathBuf::from), &package).flags().config_file
+        };
+        assert_eq!(config(None, None), None);
+        std::fs::write(&package, "").unwrap();
+        assert_eq!(config(None, None), Some(package.clone()));
+        assert_eq!(config(Some("d"), None), None);
+        assert_eq!(config(None, Some("c")), None);
+    }
 }

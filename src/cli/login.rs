@@ -18,6 +18,9 @@ pub(super) struct LoginFound {
     pub region: Option<String>,
     pub interface: String,
     pub ca_file: Option<PathBuf>,
+    /// A certificate of the user's and its key, which may stand in the same file.
+    pub cert_file: Option<PathBuf>,
+    pub key_file: Option<PathBuf>,
     pub insecure: bool,
 }
 
@@ -106,6 +109,8 @@ fn merge(cloud: &Value, variable: impl Fn(&str) -> Option<String>) -> LoginFound
         region: of_cloud("region_name"),
         interface: of_cloud("interface").unwrap_or_else(|| "public".to_owned()),
         ca_file: of_cloud("cacert").map(PathBuf::from),
+        cert_file: of_cloud("cert").map(PathBuf::from),
+        key_file: of_cloud("key").map(PathBuf::from),
         insecure: cloud["verify"] == false || named("insecure").is_some_and(is_true),
     }
 }

@@ -44,13 +44,13 @@ impl Granularity {
 
 impl Arguments {
     /// What heat-manage is told by place and not by name.
-    pub(super) fn of_manage(files: FileArguments, given: &PurgeDeleted) -> Self {
-        Self {
+    pub(super) fn of_manage(files: FileArguments, given: &PurgeDeleted) -> Result<Self, String> {
+        Ok(Self {
             files,
-            older_than: given.age,
+            older_than: given.age.parse().map_err(str::to_owned)?,
             granularity: given.granularity,
             project_id: given.project_id.clone(),
-        }
+        })
     }
 }
 
@@ -59,7 +59,7 @@ impl Arguments {
 pub(super) struct PurgeDeleted {
     /// How long ago it was deleted at least
     #[arg(default_value = "90")]
-    age: Age,
+    age: String,
     /// What the number counts
     #[arg(short, long, default_value = "days")]
     granularity: Granularity,

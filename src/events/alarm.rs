@@ -248,8 +248,24 @@ impl AlarmMade {
         dimensions: &BTreeMap<String, String>,
         sender: Option<StackId>,
     ) -> bool {
+        self.hears(sender) && self.rule.watches(&self.name, metric, dimensions)
+    }
+
+    /// Whether such data may be put for the alarm's sake: those that it watches, and as in Heat
+    /// those of any metric that name it.
+    pub fn takes(
+        &self,
+        metric: &str,
+        dimensions: &BTreeMap<String, String>,
+        sender: Option<StackId>,
+    ) -> bool {
+        let is_named = dimensions.get(ALARM_NAME) == Some(&self.name);
+        self.hears(sender) && (is_named || self.rule.watches(&self.name, metric, dimensions))
+    }
+
+    fn hears(&self, sender: Option<StackId>) -> bool {
         let is_own = |sender| self.owner.as_ref().is_some_and(|owner| owner.stack == sender);
-        sender.is_none_or(is_own) && self.rule.watches(&self.name, metric, dimensions)
+        sender.is_none_or(is_own)
     }
 }
 
@@ -538,6 +554,10 @@ mod tests {
             (None, Some(stack), false),
         ] {
             assert_eq!(made(owner).watches("cpu", &dimensions, sender), is_heard);
+            let named = BTreeMap::from([(ALARM_NAME.to_owned(), "s-a".to_owned())]);
+            assert_eq!(made(owner).takes("other", &named, sender), is_heard);
+            assert!(!made(owner).watches("other", &named, sender));
+            assert!(!made(owner).takes("other", &dimensions, sender));
         }
     }
 

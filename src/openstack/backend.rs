@@ -3,6 +3,7 @@
 //! the headers by which that middleware tells who was let in. What it says is kept for a while, as
 //! Keystone's word on tokens is.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use super::keystone::validate::{Identity, identity};
 use super::keystone::validations::fingerprint;
 use super::limits::TOKEN_LENGTH_MAX;
 use super::service::Service;
-use crate::model::{Caller, ProjectId, Scope, Secret};
+use crate::model::{Caller, ProjectId, Scope, Secret, header_text};
 
 /// How long the server may take to be connected to, and to answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -67,11 +68,14 @@ impl AuthBackend {
         let asked = self.client.get(self.url.clone());
         let asked =
             sent.iter().fold(asked, |asked, (name, value)| asked.header(*name, value.reveal()));
-        let answer = asked.send().await.map_err(|error| silent(without_url(&error)))?;
+        let answer = asked.send().await.map_err(|error| CloudError::Unanswered {
+            url: "auth_backend_url".to_owned(),
+            reason: without_url(&error),
+        })?;
         match answer.status().as_u16() {
             200..=299 => Ok(answer.headers().clone()),
             401 | 403 => Err(CloudError::InvalidToken),
-            status => Err(silent(format!("it answers {status}"))),
+            status => Err(unusable(format!("it answers {status}"))),
         }
     }
 }
@@ -98,16 +102,16 @@ impl Cloud {
     }
 
     fn read(&self, told: &HeaderMap, sent: &[(&str, Secret<String>)]) -> Result<Token, CloudError> {
-        let text = |name: &str| told.get(name).and_then(|value| value.to_str().ok());
-        if text("x-identity-status") != Some("Confirmed") {
+        let text = |name: &str| told.get(name).map(|value| header_text(value.as_bytes()));
+        if text("x-identity-status").as_deref() != Some("Confirmed") {
             return Err(CloudError::InvalidToken);
         }
         let bounded = |name: &'static str, max: usize| match text(name) {
-            Some(text) if text.len() > max => Err(silent(format!("its {name} is too long"))),
-            found => Ok(found.map(str::to_owned)),
+            Some(text) if text.len() > max => Err(unusable(format!("its {name} is too long"))),
+            found => Ok(found.map(Cow::into_owned)),
         };
         let name = |name| bounded(name, NAME_MAX_BYTES);
-        let missing = |name: &str| silent(format!("it tells no {name}"));
+        let missing = |name: &str| unusable(format!("it tells no {name}"));
         let user_id = name("x-user-id")?.ok_or_else(|| missing("x-user-id"))?;
         let project_id = name("x-project-id")?.ok_or_else(|| missing("x-project-id"))?;
         let roles = bounded("x-roles", ROLES_MAX_BYTES)?.unwrap_or_default();
@@ -120,7 +124,11 @@ impl Cloud {
         let own = sent.iter().find(|(name, _)| *name == "x-auth-token");
         let token = match bounded("x-auth-token", TOKEN_LENGTH_MAX)? {
             Some(token) => Secret::new(token),
-            None => own.map(|(_, token)| token.clone()).ok_or_else(|| missing("x-auth-token"))?,
+            None => {
+                let none =
+                    || unusable("it tells no x-auth-token, and the request has none".to_owned());
+                own.map(|(_, token)| token.clone()).ok_or_else(none)?
+            }
         };
         Ok(Token {
             text: token,
@@ -147,7 +155,7 @@ impl Cloud {
     }
 }
 
-/// The server says nothing that could be understood.
-fn silent(reason: String) -> CloudError {
+/// The server says nothing that could be used.
+fn unusable(reason: String) -> CloudError {
     CloudError::Unreadable { service: Service::Identity, reason }
 }

@@ -1,6 +1,7 @@
 //! The text of OS::Heat::MultipartMime: several texts in one MIME message, laid out as Python's
 //! library lays it out, which cloud-init takes apart again.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use base64::Engine;
@@ -48,6 +49,22 @@ pub fn rewritten(text: &str) -> Option<(usize, String)> {
     let is_free = |digits: &u128| !text.contains(&format!("{digits:019}"));
     let digits = (0..1000).find(is_free)?;
     Some((parts.len(), message(&parts, digits).ok()?))
+}
+
+/// A text as a part has it.
+pub(crate) struct Sent<'a> {
+    pub(crate) charset: &'static str,
+    /// The transfer encoding.
+    pub(crate) encoding: &'static str,
+    pub(crate) body: Cow<'a, str>,
+}
+
+/// A text in ASCII: cloud-init reads a message as text, in which other bytes are lost.
+pub(crate) fn sent(text: &str) -> Sent<'_> {
+    match text.is_ascii() {
+        true => Sent { charset: "us-ascii", encoding: "7bit", body: text.into() },
+        false => Sent { charset: "utf-8", encoding: "base64", body: encoded(text).into() },
+    }
 }
 
 /// The header that says what a part is.
@@ -110,10 +127,7 @@ impl Part {
             ("", false) => stem(),
             (subtype, _) => subtype,
         };
-        let (charset, encoding, body) = match self.text.is_ascii() {
-            true => ("us-ascii", "7bit", self.text.clone()),
-            false => ("utf-8", "base64", encoded(&self.text)),
-        };
+        let Sent { charset, encoding, body } = sent(&self.text);
         let mut out = format!(
             "{}\nMIME-Version: 1.0\nContent-Transfer-Encoding: {encoding}\n",
             content_type(subtype, charset)?

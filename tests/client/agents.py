@@ -157,15 +157,15 @@ def play_start(heat, programs, directory):
             'type': 'OS::Nova::Server',
             'metadata': {'AWS::CloudFormation::Init': {'config': {'files': files}}},
             'properties': {'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [],
-                           'user_data': f'#!/bin/sh\n{programs / "cfn-init"}\n'},
+                           'user_data': f'#!/bin/sh\n# grüße →\n{programs / "cfn-init"}\n'},
         }}
 
-    stack = heat.create('started', server('at first'))
+    stack = heat.create('started', server('zuerst → grüße'))
     expect(heat.settled(stack), 'CREATE_COMPLETE')
     shown = heat.ask('GET', f'{stack}/resources/guest')['resource']
     guest = Guest(directory, programs)
     guest.start(heat.user_data(shown['physical_resource_id']))
-    expect(guest.has('told/here'), 'at first')
+    expect(guest.has('told/here'), 'zuerst → grüße')
     expect(guest.has('heat-cfntools/provision-finished'), '')
 
     guest.follow('started', heat.key)

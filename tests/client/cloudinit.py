@@ -7,9 +7,14 @@ import sys
 import tempfile
 
 
+def text(part):
+    """The message was read as text, so that the bytes of a part that is not in ASCII are others."""
+    return part.get_payload(decode=True).decode('utf-8', 'surrogateescape')
+
+
 def run(part, directory):
     path = directory / part.get_filename()
-    path.write_bytes(part.get_payload(decode=True))
+    path.write_text(text(part), encoding='utf-8')
     path.chmod(0o700)
     subprocess.run([path], check=True)
 
@@ -22,15 +27,16 @@ def start(message, directory):
         run(part, directory)
     handler = {}
     for part in parts['text/part-handler']:
-        exec(part.get_payload(decode=True), handler)
+        exec(text(part), handler)
     handler['handle_part'](None, '__begin__', None, None)
     for kind in handler['list_types']():
         for part in parts[kind]:
-            handler['handle_part'](None, kind, part.get_filename(), part.get_payload(decode=True))
+            handler['handle_part'](None, kind, part.get_filename(), text(part))
     handler['handle_part'](None, '__end__', None, None)
     for part in parts['text/x-shellscript']:
         run(part, directory)
 
 
 with tempfile.TemporaryDirectory() as name:
-    start(email.message_from_string(pathlib.Path(sys.argv[1]).read_text()), pathlib.Path(name))
+    message = pathlib.Path(sys.argv[1]).read_text(encoding='utf-8')
+    start(email.message_from_string(message), pathlib.Path(name))

@@ -133,8 +133,6 @@ class Ground:
                 names['snapshot'] = self.snapshot_of(names)
             if below.endswith('/signal'):
                 names['resource'] = 'handle'
-        elif path == '/stacks/{name}' and verb in ('GET', 'POST'):
-            names['name'] = next(PATHS_WITHOUT_A_NAME[verb])
         elif verb == 'DELETE' and path == '/software_configs/{config}':
             names['config'] = self.made('/software_configs', 'software_config', {})['id']
         elif verb == 'DELETE' and path == '/software_deployments/{deployment}':
@@ -149,7 +147,7 @@ class Ground:
         body = dict(body)
         kept = [name for name in body if name != 'adopt_stack_data' and (keep or name in HANDLED)]
         defined = {**{name: body[name] for name in kept}, 'template': TEMPLATE}
-        if verb == 'POST' and path in ('/stacks', '/stacks/{name}'):
+        if verb == 'POST' and path in ('/stacks', '/stacks/preview', '/stacks/plan'):
             body = {**defined, 'stack_name': fresh_name()}
             body.pop('converge', None)
         elif path == '/validate':
@@ -180,7 +178,6 @@ def in_turn(*choices):
         yield from choices
 
 
-PATHS_WITHOUT_A_NAME = {'GET': in_turn('detail'), 'POST': in_turn('preview', 'plan')}
 PLANS = in_turn({'update': {'template': TEMPLATE}}, {'patch': {}}, {'rollback': {'to': 1}},
                 {'delete': {}}, {'suspend': None})
 ACTIONS = in_turn({'check': None}, {'suspend': None}, {'rollback': {'to': 1, 'plan': True}},

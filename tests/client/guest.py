@@ -56,4 +56,4 @@ class Guest:
 
     def has(self, name):
         path = self.root / 'var/lib' / name
-        return path.read_text() if path.exists() else None
+        return path.read_text(encoding='utf-8') if path.exists() else None

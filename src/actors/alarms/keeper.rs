@@ -45,7 +45,7 @@ impl AlarmKeeper {
         actix::spawn(look_for_ever(self.clone()));
     }
 
-    /// Metric data of a project, which an alarm of its has to watch, as in Heat.
+    /// Metric data of a project, which an alarm of its has to watch or be named by, as in Heat.
     pub async fn put_data(
         &self,
         who: &RequestContext,
@@ -60,9 +60,9 @@ impl AlarmKeeper {
         let mut kept = kept.lock().await;
         kept.wake(self.0.as_ref()).await?;
         for datum in &put.data {
-            let is_watched =
-                |made: &AlarmMade| made.watches(&datum.metric, &datum.dimensions, put.stack);
-            if !kept.watching().any(|(_, made)| is_watched(made)) {
+            let is_taken =
+                |made: &AlarmMade| made.takes(&datum.metric, &datum.dimensions, put.stack);
+            if !kept.watching().any(|(_, made)| is_taken(made)) {
                 let name = datum.dimensions.get(crate::events::alarm::ALARM_NAME);
                 return Err(Alarm::missing(name.unwrap_or(&datum.metric)));
             }

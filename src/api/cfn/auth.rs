@@ -28,7 +28,7 @@ pub(in crate::api) async fn authenticate(
             let (identity, token) = signer;
             Authenticated { caller: auth::known(state, identity.caller).await, token, login: None }
         }
-        Ok(None) | Err(_) if asked.header("x-auth-user").is_some() => {
+        Ok(None) | Err(_) if asked.headers.contains_key("x-auth-user") => {
             let found = auth::identify(state, &asked.headers).await;
             found.map_err(|_| CfnFault::from(ACCESS_DENIED))?
         }

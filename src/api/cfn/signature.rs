@@ -167,7 +167,7 @@ pub(in crate::api) fn check_time(
             let seconds = given.map(str::parse::<u32>).transpose();
             let seconds = seconds.map_err(|_| CfnFault::new(INVALID_VALUE, "X-Amz-Expires"))?;
             let life = seconds.map(|seconds| TimeDelta::seconds(seconds.into()));
-            life.map(|life| age > life.min(EXPIRES_MAX))
+            life.map(|life| life > EXPIRES_MAX || age > life)
         }
         (true, None) => return Err(INCOMPLETE_SIGNATURE.into()),
         (false, _) => {
@@ -364,6 +364,8 @@ mod tests {
         assert_eq!(fourth("20260102T020405Z", "3600"), "");
         assert_eq!(fourth("20260102T020405Z", "3599"), "RequestExpired");
         assert_eq!(fourth("20251220T020405Z", "99999999"), "RequestExpired");
+        assert_eq!(fourth("20260102T030404Z", "604800"), "");
+        assert_eq!(fourth("20260102T030404Z", "604801"), "RequestExpired");
         assert_eq!(fourth("20260102T020405Z", "-1"), "InvalidParameterValue");
         let headers = [("authorization", HEADER), ("x-amz-date", "20260102T020405Z")];
         let posted = asked("POST", &[("X-Amz-Expires", "604800")], &headers);

@@ -70,7 +70,8 @@ pub(super) async fn describe(served: &Served<'_>) -> Outcome {
 
 pub(super) async fn describe_for_metric(served: &Served<'_>) -> Outcome {
     let asked = served.asked;
-    let (metric, namespace) = (asked.needed("MetricName")?, asked.needed("Namespace")?);
+    // Data of every namespace are watched.
+    let (metric, _) = (asked.needed("MetricName")?, asked.needed("Namespace")?);
     let dimensions = dimensions(asked, "")?;
     let period: Option<u32> = number(asked, "Period")?;
     let statistic = asked.param("Statistic");
@@ -78,7 +79,6 @@ pub(super) async fn describe_for_metric(served: &Served<'_>) -> Outcome {
     let is_asked_for = |row: &&AlarmRow| {
         let rule = &row.made.rule;
         rule.metric == metric
-            && rule.namespace.as_deref().is_none_or(|own| own == namespace)
             && rule.dimensions == dimensions
             && period.is_none_or(|period| period == rule.period)
             && statistic.is_none_or(|statistic| statistic == rule.statistic.name())
@@ -103,7 +103,7 @@ pub(super) async fn set_state(served: &Served<'_>) -> Outcome {
 }
 
 pub(super) async fn switch(served: &Served<'_>, tells: bool) -> Outcome {
-    let names = list(served.asked, "AlarmNames")?;
+    let names = names(served.asked)?;
     let who = v1::writer(served.state, served.context, project(served)).await?;
     let alarms = served.state.engine.alarms();
     let mut last = Position(0);
@@ -114,13 +114,19 @@ pub(super) async fn switch(served: &Served<'_>, tells: bool) -> Outcome {
 }
 
 pub(super) async fn delete(served: &Served<'_>) -> Outcome {
-    let names = list(served.asked, "AlarmNames")?;
-    if names.is_empty() {
-        return Err(CfnFault::new(MISSING_PARAMETER, "AlarmNames"));
-    }
+    let names = names(served.asked)?;
     let who = v1::requester(served.state, served.context);
     let deleted = served.state.engine.alarms().delete(&who, project(served), &names).await?;
     done(served, deleted).await
+}
+
+/// The alarms that something is done to.
+fn names(asked: &Asked) -> Result<Vec<String>, CfnFault> {
+    let names = list(asked, "AlarmNames")?;
+    match names.is_empty() {
+        true => Err(CfnFault::new(MISSING_PARAMETER, "AlarmNames")),
+        false => Ok(names),
+    }
 }
 
 pub(super) async fn put(served: &Served<'_>) -> Outcome {

@@ -45,6 +45,7 @@ pub(super) fn answer(verb: &str, below: &str) -> Value {
         ("GET", "/webhooks") => listed("webhooks", "Webhook"),
         ("POST", "/webhooks") => object([("webhook", and(webhook(), [("key", text())]))]),
         ("GET", "/webhooks/{webhook}") => wrapped("webhook", "Webhook"),
+        ("GET", "/stacks/detail") => listed("stacks", "StackListed"),
         ("GET", "/stacks") => {
             let page = [("links", list(named("Link"))), ("count", number())];
             and_maybe(listed("stacks", "StackListed"), page)
@@ -52,12 +53,8 @@ pub(super) fn answer(verb: &str, below: &str) -> Value {
         ("POST", "/stacks") => {
             object([("stack", object([("id", text()), ("links", list(named("Link")))]))])
         }
-        // `detail`.
-        ("GET", "/stacks/{name}") => listed("stacks", "StackListed"),
-        // `preview` and `plan`.
-        ("POST", "/stacks/{name}") => {
-            one_of(&[object([("stack", map())]), wrapped("plan", "Plan")])
-        }
+        ("POST", "/stacks/preview") => object([("stack", map())]),
+        ("POST", "/stacks/plan") => wrapped("plan", "Plan"),
         (_, path) => of_stack(verb, path.trim_start_matches("/stacks/{name}/{id}")),
     }
 }

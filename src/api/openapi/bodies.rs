@@ -25,9 +25,9 @@ pub(super) fn body(verb: &str, below: &str) -> Option<(Value, bool)> {
             return required("SoftwareDeploymentUpdate");
         }
         ("POST", "/webhooks") => return required("WebhookCreate"),
-        ("POST", "/stacks") => return required("StackCreate"),
-        // Of `preview` and `plan`; what is led on needs none.
-        ("POST", "/stacks/{name}") => named("StackCreate"),
+        ("POST", "/stacks" | "/stacks/preview" | "/stacks/plan") => {
+            return required("StackCreate");
+        }
         ("POST", "/stacks/{name}/{id}/snapshots/{snapshot}/restore") => return None,
         ("PUT", "/stacks/{name}/{id}" | "/stacks/{name}/{id}/preview") => {
             return required("StackUpdate");

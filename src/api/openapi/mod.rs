@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use self::schema::{any, named};
 use super::conditions::headers;
 use super::error::client_statuses;
-use super::query::Param;
+use super::query::{AT, Param};
 use super::routes::described;
 use super::v1::stacks::bundle;
 
@@ -24,7 +24,7 @@ pub(super) async fn show() -> HttpResponse {
 
 fn description() -> Value {
     let mut paths = Map::new();
-    for (verb, path, query) in described() {
+    for (verb, path, query) in described().into_iter().chain(of_no_stack()) {
         // A second pattern for what another path says already.
         if path.contains(':') {
             continue;
@@ -53,6 +53,16 @@ fn description() -> Value {
             "schemas": schemas.collect::<Map<String, Value>>(),
         },
     })
+}
+
+/// What stands where else a stack's name does, and is none: one pattern serves both.
+fn of_no_stack() -> [(&'static str, String, Vec<Param>); 3] {
+    let below = |word: &str| format!("/{{project}}/stacks/{word}");
+    [
+        ("GET", below("detail"), vec![AT]),
+        ("POST", below("preview"), Vec::new()),
+        ("POST", below("plan"), Vec::new()),
+    ]
 }
 
 fn operation(verb: &str, path: &str, query: &[Param]) -> Value {
@@ -142,8 +152,6 @@ fn successes(verb: &str, path: &str) -> Vec<(u16, &'static [&'static str])> {
         ("GET", "/feed" | "/stacks/{name}/{id}/feed") => vec![(200, FEED)],
         ("GET", "/stacks/{name}/{id}/history/bundle") => vec![(200, LINES)],
         ("POST", "/stacks") => vec![(201, JSON)],
-        // `detail` and `preview` are no names of stacks.
-        ("GET" | "POST", "/stacks/{name}") => vec![(200, JSON), (302, PLAIN)],
         (_, "/stacks/{name}") => vec![(302, PLAIN)],
         // What follows a name without an id leads on, too.
         ("GET", "/stacks/{name}/{id}") => vec![(200, JSON), (302, PLAIN)],

@@ -18,7 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use self::file::LogFile;
-use self::json::JsonLines;
+use self::json::{JsonLines, SpanFields};
 use self::system::SystemLog;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{LogOptions, Settings};
@@ -63,6 +63,9 @@ pub(super) fn start_as(settings: &Settings) -> Result<(), LogError> {
     let filter = settings.log_filter.clone().unwrap_or_else(|| options.filter());
     let filter = EnvFilter::try_new(&filter).map_err(|_| LogError::Filter { filter })?;
     let mut layers = Vec::new();
+    if options.json {
+        layers.push(SpanFields.boxed());
+    }
     if options.stderr {
         let look = Look { is_colored: std::io::stderr().is_terminal(), has_time: true };
         layers.push(layer(options, look, std::io::stderr));

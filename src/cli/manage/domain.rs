@@ -1,6 +1,8 @@
 //! The domain of stacks' users, made once in a cloud by one of its administrators. Again, it finds
 //! what is there.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::cli::client::{Client, ClientError};
@@ -9,31 +11,73 @@ use crate::cli::login;
 
 /// What is made, and by whom: `--os-cloud` and the variables OS_… say that as for the openstack
 /// client.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The domain's name
+    /// The domain's name; HEAT_DOMAIN comes before it
     #[arg(long, value_name = "NAME", default_value = "heat")]
     stack_user_domain_name: String,
-    /// The name of its administrator
+    /// The name of its administrator; HEAT_DOMAIN_ADMIN comes before it
     #[arg(long, value_name = "NAME", default_value = "heat_domain_admin")]
     stack_domain_admin: String,
-    /// His password, which other users of this machine can see; better in HEAT_DOMAIN_PASSWORD
+    /// His password, which other users of this machine can see; better in HEAT_DOMAIN_PASSWORD,
+    /// which comes before it
     #[arg(long, value_name = "PASSWORD")]
     stack_domain_admin_password: Option<String>,
     /// The cloud of clouds.yaml to sign in to
     #[arg(long, value_name = "NAME")]
     os_cloud: Option<String>,
+    /// Take any certificate for Keystone's
+    #[arg(long)]
+    insecure: bool,
+    /// The authorities whose certificates are taken; OS_CACERT comes before it
+    #[arg(long, value_name = "FILE")]
+    os_cacert: Option<PathBuf>,
+    /// A certificate to show to Keystone; OS_CERT comes before it
+    #[arg(long, value_name = "FILE")]
+    os_cert: Option<PathBuf>,
+    /// Its key; OS_KEY comes before it
+    #[arg(long, value_name = "FILE")]
+    os_key: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// With what the environment says, which comes first, as with heat-keystone-setup-domain.
+    fn within(&self, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let mut all = self.clone();
+        for (name, value) in [
+            ("HEAT_DOMAIN", &mut all.stack_user_domain_name),
+            ("HEAT_DOMAIN_ADMIN", &mut all.stack_domain_admin),
+        ] {
+            if let Some(given) = variable(name) {
+                *value = given;
+            }
+        }
+        let password = variable("HEAT_DOMAIN_PASSWORD");
+        all.stack_domain_admin_password = password.or(all.stack_domain_admin_password);
+        all
+    }
+
+    fn login(&self) -> Result<login::LoginFound, login::LoginError> {
+        let mut login = login::find(self.os_cloud.as_deref())?;
+        login.insecure |= self.insecure;
+        for (found, given) in [
+            (&mut login.ca_file, &self.os_cacert),
+            (&mut login.cert_file, &self.os_cert),
+            (&mut login.key_file, &self.os_key),
+        ] {
+            *found = found.take().or_else(|| given.clone());
+        }
+        Ok(login)
+    }
 }
 
 pub(super) async fn set_up(given: &Arguments) -> Result<(), String> {
-    let password = given.stack_domain_admin_password.clone();
-    let password =
-        password.or_else(|| login::variable("HEAT_DOMAIN_PASSWORD")).ok_or_else(|| {
-            "HEAT_DOMAIN_PASSWORD or --stack-domain-admin-password has to say the password"
-                .to_owned()
-        })?;
-    let login = login::find(given.os_cloud.as_deref()).map_err(|error| with_causes(&error))?;
-    let domain = make(given, &login, &password).await.map_err(|error| with_causes(&error))?;
+    let given = &given.within(login::variable);
+    let password = given.stack_domain_admin_password.as_ref().ok_or_else(|| {
+        "HEAT_DOMAIN_PASSWORD or --stack-domain-admin-password has to say the password".to_owned()
+    })?;
+    let login = given.login().map_err(|error| with_causes(&error))?;
+    let domain = make(given, &login, password).await.map_err(|error| with_causes(&error))?;
     println!("# For [DEFAULT] of heat.conf, with the password that was given:");
     println!("stack_user_domain_id = {domain}");
     println!("stack_domain_admin = {}", given.stack_domain_admin);

@@ -7,12 +7,16 @@ mod domain;
 mod service;
 mod stack;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::data::{FileArguments, with_causes};
 use super::{VERSION, ended, logging, purge};
 use crate::config::{Flags, Settings};
+
+/// The settings of the Debian package, which its service is started with: heat-manage finds
+/// `/etc/heat/heat.conf` by itself, too.
+const PACKAGED_SETTINGS: &str = "/etc/hearth/hearth.conf";
 
 /// Do what heat-manage does, by its commands
 #[derive(Debug, clap::Args)]
@@ -106,14 +110,16 @@ enum Command {
 /// Does what is asked.
 pub(super) async fn run(arguments: &Arguments) -> ExitCode {
     let common = &arguments.common;
-    let files = &arguments.files.clone().with_dir(common.config_dir.clone());
+    let packaged = Path::new(PACKAGED_SETTINGS);
+    let files = &arguments.files.clone().with_dir(common.config_dir.clone(), packaged);
     if let Err(error) = common.start_log(files) {
         return ended("manage", Err(error));
     }
     let done = match &arguments.command {
-        Command::PurgeDeleted(given) => {
-            return purge::run(&purge::Arguments::of_manage(files.clone(), given)).await;
-        }
+        Command::PurgeDeleted(given) => match purge::Arguments::of_manage(files.clone(), given) {
+            Ok(arguments) => return purge::run(&arguments).await,
+            Err(reason) => Err(reason),
+        },
         Command::DbVersion => database::version(files),
         Command::DbSync { version } => database::sync(files, version.as_deref()),
         Command::UpdateParams(given) => database::update_params(given),

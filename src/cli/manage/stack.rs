@@ -31,7 +31,11 @@ pub(super) async fn reset(files: &FileArguments, given: &Reset) -> Result<(), St
     }
     match admin::order(&files, Order::ResetStack(stack)).await? {
         Answer::Reset { stacks } => {
-            println!("given up: what was under way in {stacks} stacks");
+            match stacks {
+                0 => println!("no stack was at work"),
+                1 => println!("given up: what was under way in 1 stack"),
+                stacks => println!("given up: what was under way in {stacks} stacks"),
+            }
             Ok(())
         }
         answer => Err(format!("the server answered something else: {answer:?}")),
@@ -65,6 +69,7 @@ pub(super) async fn migrate(files: &FileArguments, stack: &str) -> Result<(), St
 }
 
 pub(super) async fn resource_data(files: &FileArguments, resource: &str) -> Result<(), String> {
+    files.files()?;
     let missing = || "no resource data found".to_owned();
     let id = Uuid::try_parse(resource).map(ResourceId).map_err(|_| missing())?;
     let mut resource = Resource::new(id);

@@ -13,6 +13,7 @@ use hearth::openstack::{
     AuthBackend, Cloud, CloudError, CloudSettings, NameAndPassword, ProjectNamed,
 };
 use hearth::sandbox::{Sandbox, SandboxConfig};
+use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -62,6 +63,42 @@ async fn a_name_and_a_password_do_where_the_server_stands_alone() {
     for project in [other.as_str(), "no-such-project", "%20"] {
         assert_eq!(list(&app, project, &right).await.0, 401, "{project}");
     }
+}
+
+#[actix::test]
+async fn a_name_and_a_password_may_be_of_any_letters_in_utf_8_and_latin_1() {
+    let app = behind(Auth::Password).await;
+    let (admin, _) = app.login("admin", "admin").await;
+    let keystone = app.keystone.trim_end_matches('/');
+    let ask = async |method: &str, path: &str, body: Value| -> Value {
+        let method = method.parse::<reqwest::Method>().unwrap();
+        let asked = app.client.request(method, format!("{keystone}{path}"));
+        let answer = asked.header("x-auth-token", &admin).json(&body).send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {answer:?}");
+        answer.json().await.unwrap_or_default()
+    };
+    let (name, password) = ("jörg", "pässwörd");
+    let user = json!({ "user": { "name": name, "domain_id": "default", "password": password } });
+    let made = ask("POST", "/users", user).await;
+    let user = made["user"]["id"].as_str().unwrap();
+    let roles = ask("GET", "/roles", Value::Null).await;
+    let role = roles["roles"].as_array().unwrap().iter().find(|it| it["name"] == "member");
+    let role = role.unwrap()["id"].as_str().unwrap();
+    let grant = format!("/projects/{}/users/{user}/roles/{role}", app.project);
+    ask("PUT", &grant, Value::Null).await;
+    let utf_8 = |text: &str| HeaderValue::from_bytes(text.as_bytes()).unwrap();
+    let latin_1 = |text: &str| {
+        let bytes: Vec<u8> = text.chars().map(|letter| u8::try_from(letter).unwrap()).collect();
+        HeaderValue::from_bytes(&bytes).unwrap()
+    };
+    let status = async |user: HeaderValue, key: HeaderValue| {
+        let list = app.client.get(format!("{}/v1/{}/stacks", app.url, app.project));
+        let list = list.header("x-auth-user", user).header("x-auth-key", key);
+        list.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(status(utf_8(name), utf_8(password)).await, 200);
+    assert_eq!(status(latin_1(name), latin_1(password)).await, 200);
+    assert_eq!(status(utf_8(name), utf_8("passwörd")).await, 401);
 }
 
 /// A server whose callers with passwords may name another Keystone.
@@ -338,10 +375,21 @@ async fn whoever_such_a_server_does_not_let_in_stays_outside() {
         let app = behind(keeper.auth()).await;
         let (status, body) = list(&app, "p-1", &[("x-auth-token", "a-word")]).await;
         assert_eq!(status, wanted, "{said}");
+        let message = body["error"]["message"].as_str().unwrap_or_default();
         if wanted == 401 {
-            assert_eq!(body["error"]["message"], "Backend authentication failed");
+            assert_eq!(message, "Backend authentication failed");
+        } else if !said.starts_with("no") {
+            let start = "The authentication backend gives no usable answer: it";
+            assert!(message.starts_with(start), "{message}");
         }
         assert_eq!(keeper.asked(), 1, "{said}");
         app.stop().await;
     }
+    // A token is needed, of the server's or of the request's.
+    let keeper = Doorkeeper::new(answer("200 OK", &CONFIRMED)).await;
+    let app = behind(keeper.auth()).await;
+    let (status, body) = list(&app, "p-1", &[("x-auth-user", "una")]).await;
+    let expected = "The authentication backend gives no usable answer: it tells no x-auth-token, \
+                    and the request has none.";
+    assert_eq!((status, body["error"]["message"].as_str()), (503, Some(expected)));
 }

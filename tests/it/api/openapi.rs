@@ -26,6 +26,16 @@ async fn the_description_has_every_route_and_what_it_answers_and_needs_no_token(
         assert_eq!(named.len(), path.matches('{').count(), "{verb} {path}");
         assert!(names.insert(operation["operationId"].to_string()), "{verb} {path}");
     }
+    let of_no_stack =
+        [("get", "detail", "stacks"), ("post", "preview", "stack"), ("post", "plan", "plan")];
+    for (verb, word, answered) in of_no_stack {
+        let operation = &description["paths"][format!("/{{project}}/stacks/{word}")][verb];
+        let answer = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        assert!(answer.to_string().contains(&format!("\"{answered}\"")), "{word}: {answer}");
+        assert_eq!(operation["requestBody"].is_object(), verb == "post", "{word}");
+    }
+    let named = &description["paths"]["/{project}/stacks/{name}"];
+    assert!(named["get"]["responses"]["200"].is_null(), "{named}");
     for path in ["/{project}/feed", "/{project}/stacks/{name}/{id}/feed"] {
         let content = &description["paths"][path]["get"]["responses"]["200"]["content"];
         let types: Vec<&String> = content.as_object().unwrap().keys().collect();

@@ -124,6 +124,9 @@ async fn an_alarm_is_made_fed_looked_at_and_deleted() {
     assert_eq!(within(&told.text, "AlarmName"), "hot");
     let told = desk.watch("DescribeAlarmsForMetric", &of_metric[..2]).await;
     assert!(told.text.contains("<MetricAlarms/>"), "{}", told.text);
+    // An alarm watches data of every namespace.
+    let elsewhere = desk.watch("DescribeAlarmsForMetric", &but(of_metric, "Namespace", "n")).await;
+    assert_eq!(within(&elsewhere.text, "AlarmName"), "hot");
     for (name, value, is_its) in [
         ("Period", "60", true),
         ("Period", "300", false),
@@ -142,6 +145,13 @@ async fn an_alarm_is_made_fed_looked_at_and_deleted() {
     }
     let told = desk.watch("GetMetricStatistics", &but(&asked, "Unit", "Bytes")).await.text;
     assert!(told.contains("<Datapoints/>"), "{told}");
+    // Data that name an alarm are taken, of whichever metric.
+    let named = but(&DATUM, "MetricData.member.1.MetricName", "other");
+    let named = but(&named, "MetricData.member.1.Dimensions.member.1.Name", "AlarmName");
+    let dimension = "MetricData.member.1.Dimensions.member.1.Value";
+    assert_eq!(desk.watch("PutMetricData", &but(&named, dimension, "hot")).await.status, 200);
+    let refused = desk.watch("PutMetricData", &but(&named, dimension, "cold")).await;
+    assert_eq!(code(&refused), (400, "InvalidParameterValue".into()));
     let deleted = desk.watch("DeleteAlarms", &[("AlarmNames.member.1", "hot")]).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text);
     assert_eq!(alarms(&desk, &[]).await["MetricAlarms"], json!([]));
@@ -378,6 +388,8 @@ async fn what_is_wrong_or_too_much_is_refused() {
         ),
         (("EnableAlarmActions", vec![("AlarmNames.member.1", "no")]), value.to_owned()),
         (("DeleteAlarms", vec![]), missing("")),
+        (("EnableAlarmActions", vec![]), missing("")),
+        (("DisableAlarmActions", vec![]), missing("")),
         (("DescribeAlarms", vec![("MaxRecords", "101")]), value.to_owned()),
         (("DescribeAlarmHistory", vec![("StartDate", "once")]), value.to_owned()),
         (("GetMetricStatistics", vec![("Namespace", "n")]), missing("")),

@@ -242,14 +242,14 @@ async fn signals_are_put_into_an_object_of_swift() {
     let empty = ground.counts();
     let world = ground.start().await;
     let template = hot(json!({
-        "handle": { "type": "OS::Heat::SwiftSignalHandle" },
+        "the händle": { "type": "OS::Heat::SwiftSignalHandle" },
         "signal": { "type": "OS::Heat::SwiftSignal", "properties": {
-            "handle": { "get_resource": "handle" }, "timeout": 60 } },
+            "handle": { "get_resource": "the händle" }, "timeout": 60 } },
     }));
     let web = world.create("web", template).await.unwrap();
     world.at_work(&web, "signal").await;
     let who = world.requester();
-    let handle = world.engine.inspect_resource(&who, web.stack, &"handle".into(), &[]).await;
+    let handle = world.engine.inspect_resource(&who, web.stack, &"the händle".into(), &[]).await;
     let endpoint = handle.unwrap()["endpoint"].as_str().unwrap().to_owned();
     assert!(endpoint.contains("temp_url_sig="), "{endpoint}");
     put(&endpoint, &json!({ "id": "a", "data": "fine" })).await;
@@ -266,21 +266,25 @@ async fn signals_are_put_into_an_object_of_swift() {
 async fn a_signed_address_is_open_to_anybody_as_it_is() {
     let ground = Ground::new().await;
     let world = ground.start().await;
-    let template = hot(json!({ "handle": { "type": "OS::Heat::SwiftSignalHandle" } }));
+    let names = ["handle", "web server", "hän", "am&p", "par(en)", "at@x,y", "a+b%41"];
+    let of = |name: &str| (name.to_owned(), json!({ "type": "OS::Heat::SwiftSignalHandle" }));
+    let template = hot(Value::Object(names.iter().map(|name| of(name)).collect()));
     let web = world.create("web", template).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let who = world.requester();
-    let found = world.engine.inspect_resource(&who, web.stack, &"handle".into(), &[]).await;
-    let address = found.unwrap()["endpoint"].as_str().unwrap().to_owned();
     let put = |address: String| async move {
         let put = reqwest::Client::new().put(address).body("{}").send();
         put.await.unwrap().status().as_u16()
     };
-    assert_eq!(put(address.clone()).await, 201);
-    assert_eq!(put(address.replace("/object-store", "")).await, 201);
-    assert_eq!(put(address.replace("temp_url_sig=", "temp_url_sig=0")).await, 401);
-    let other = address.replacen("/v1/AUTH_", "/v1/AUTH_0", 1);
-    assert_eq!(put(other).await, 401);
+    for name in names {
+        let found = world.engine.inspect_resource(&who, web.stack, &name.into(), &[]).await;
+        let address = found.unwrap()["endpoint"].as_str().unwrap().to_owned();
+        assert_eq!(put(address.clone()).await, 201, "{address}");
+        assert_eq!(put(address.replace("/object-store", "")).await, 201);
+        assert_eq!(put(address.replace("temp_url_sig=", "temp_url_sig=0")).await, 401);
+        let other = address.replacen("/v1/AUTH_", "/v1/AUTH_0", 1);
+        assert_eq!(put(other).await, 401);
+    }
 }
 
 /// What a resource tells whoever is to signal it, once it does.
@@ -334,7 +338,6 @@ async fn signals_are_posted_to_the_queue_of_a_handle_and_kept_longer_than_there(
     let web = world.create("web", template).await.unwrap();
     let told = told_by(&world, &web, "handle", "queue_id").await;
     let queue = Queue::of(&told).await;
-    queue.post(&json!({ "status": "PERHAPS" })).await;
     queue.post(&json!({ "data": "first" })).await;
     until(&[&ground], "it is heard", async || heard(&ground).await).await;
     queue.empty().await;
@@ -371,5 +374,50 @@ async fn a_signal_of_failure_that_is_posted_fails_the_condition_with_its_reason(
     queue.post(&json!({ "status": "FAILURE", "reason": "the disk is full" })).await;
     assert_eq!(world.settled(&web).await, "CREATE_FAILED");
     let expected = "Resource CREATE failed: WaitConditionFailure: resources.wait: the disk is full";
+    assert_eq!(world.reason(web.stack).await, expected);
+}
+
+#[actix::test]
+async fn what_comes_and_is_no_signal_fails_the_condition_at_once() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let bad = [
+        json!({ "status": "FAILED", "reason": "it broke" }),
+        json!({ "status": "failure" }),
+        json!({ "status": 1 }),
+        json!({ "status": null }),
+        json!({ "foo": "x" }),
+        json!("SUCCESS"),
+    ];
+    let invalid = "Resource CREATE failed: ValueError: resources.wait: Metadata format invalid";
+    for (number, word) in bad.iter().enumerate() {
+        let mut template = waiting(3_600.0);
+        template["resources"]["handle"]["properties"] =
+            json!({ "signal_transport": "TEMP_URL_SIGNAL" });
+        let web = world.create(&format!("put{number}"), template.clone()).await.unwrap();
+        let told = told_by(&world, &web, "handle", "alarm_url").await;
+        put(told["alarm_url"].as_str().unwrap(), word).await;
+        assert_eq!(world.settled(&web).await, "CREATE_FAILED", "{word}");
+        assert_eq!(world.reason(web.stack).await, invalid, "{word}");
+
+        template["resources"]["handle"]["properties"] =
+            json!({ "signal_transport": "ZAQAR_SIGNAL" });
+        let web = world.create(&format!("posted{number}"), template).await.unwrap();
+        let queue = Queue::of(&told_by(&world, &web, "handle", "queue_id").await).await;
+        queue.post(&json!({ "data": "first" })).await;
+        queue.post(word).await;
+        assert_eq!(world.settled(&web).await, "CREATE_FAILED", "{word}");
+        assert_eq!(world.reason(web.stack).await, invalid, "{word}");
+    }
+    let mut template = waiting(3_600.0);
+    template["resources"]["handle"]["properties"] =
+        json!({ "signal_transport": "TEMP_URL_SIGNAL" });
+    let web = world.create("text", template).await.unwrap();
+    let told = told_by(&world, &web, "handle", "alarm_url").await;
+    let address = told["alarm_url"].as_str().unwrap().to_owned();
+    reqwest::Client::new().put(address).body("no JSON").send().await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let expected =
+        "Resource CREATE failed: Error: resources.wait: Failed to parse JSON data: no JSON";
     assert_eq!(world.reason(web.stack).await, expected);
 }

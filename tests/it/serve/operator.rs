@@ -185,7 +185,8 @@ async fn a_log_is_written_as_heats_options_say() {
     assert_eq!(answered["levelname"], "DEBUG");
     assert_eq!(answered["name"], "hearth::api::trace");
     assert!(answered["extra"]["status"].is_u64(), "{answered}");
-    assert!(answered["context"][0].as_str().unwrap().contains("GET"), "{answered}");
+    assert_eq!(answered["extra"]["method"], "GET", "{answered}");
+    assert!(answered["context"]["request_id"].as_str().unwrap().starts_with("req-"), "{answered}");
     assert!(!log.contains("hearth::cli"), "{log}");
 
     let options = "[DEFAULT]\nlog_date_format = at %Y\nnum_engine_workers = 4\nplugin_dirs = \

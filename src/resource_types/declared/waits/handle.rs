@@ -16,7 +16,8 @@ use crate::resource_types::failure::{Failure, Waiter};
 use crate::resource_types::job::{Beat, Learned, ObservedSignals, Queue, Signals, Subject};
 use crate::resource_types::python;
 use crate::resource_types::types::heat::signal_queue::{self, Message};
-use crate::resource_types::types::heat::swift_signal::{Sent, sent_to};
+use crate::resource_types::types::heat::swift_signal::no_json;
+use crate::resource_types::types::heat::temp_url;
 use crate::resource_types::types::heat::wait::Wait;
 use crate::resource_types::types::heat::wait_handle::{part, posted};
 
@@ -75,14 +76,18 @@ impl Waiting {
                 None => Err(timed_out(&Signals::default(), wanted)),
             };
         };
-        if let Some(heard) = heard_anew(cloud, subject, signals)? {
-            let data = BTreeMap::from([(HEARD.to_owned(), heard)]);
+        let heard = heard_anew(cloud, subject, signals)?;
+        if let Some(more) = heard.more {
+            let data = BTreeMap::from([(HEARD.to_owned(), more)]);
             let learned = Learned { data, ..Learned::default() };
             return Ok(Beat::Next { learned, next: step.clone() });
         }
         let signals = with_those_heard(subject, &with_those_put(cloud, subject, signals)?);
         // What has come counts, however late it is looked at.
         if !verdict(&signals, wanted)? {
+            if heard.ends_unread {
+                return Err(unread());
+            }
             let after = wait.remaining(cloud.now()).ok_or_else(|| timed_out(&signals, wanted))?;
             // Nobody tells of what is put or posted.
             let after = signals.are_told().then_some(after);
@@ -126,6 +131,11 @@ fn data(signals: &Signals, wanted: &Wanted) -> Value {
     python::json(&Value::Object(data)).into()
 }
 
+/// In Heat's words, something came that is no signal.
+fn unread() -> Failure {
+    Failure::Invalid("Metadata format invalid".to_owned())
+}
+
 /// The signals with those that were put to the handle's object, where it has one.
 fn with_those_put(
     cloud: &Asks<'_>,
@@ -134,9 +144,13 @@ fn with_those_put(
 ) -> Result<Signals, Failure> {
     let mut signals = signals.clone();
     if let Some(object) = signals.object.clone() {
-        for Sent { id, status, reason, data } in sent_to(cloud, subject, &object)? {
-            let entry = json!({ "status": status, "reason": reason, "data": data });
-            signals.entries.insert(python::text(&id), entry);
+        for word in temp_url::words(cloud, subject, &object)? {
+            let details = match word.is_empty() {
+                true => Value::Null,
+                false => serde_json::from_str(&word).map_err(|_| no_json(&word))?,
+            };
+            let (id, entry) = posted(signals.entries.len(), &details).ok_or_else(unread)?;
+            signals.entries.insert(id, Value::Object(entry));
         }
     }
     Ok(signals)
@@ -148,31 +162,39 @@ fn heard<'a>(subject: &'a Subject, queue: &Queue) -> Option<&'a JsonMap> {
     heard["messages"].as_object()
 }
 
-/// What has been heard of the handle's queue, where there is something new in it.
-fn heard_anew(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    signals: &Signals,
-) -> Result<Option<Value>, Failure> {
-    let Some(queue) = &signals.queue else { return Ok(None) };
+/// What a look at the handle's queue has found.
+#[derive(Default)]
+struct Heard {
+    /// All that has been heard, where there is more than before.
+    more: Option<Value>,
+    /// Whether something that is no signal comes next.
+    ends_unread: bool,
+}
+
+fn heard_anew(cloud: &Asks<'_>, subject: &Subject, signals: &Signals) -> Result<Heard, Failure> {
+    let Some(queue) = &signals.queue else { return Ok(Heard::default()) };
     let known = heard(subject, queue).cloned().unwrap_or_default();
     let mut all = known.clone();
+    let mut ends_unread = false;
     for Message { id, body } in signal_queue::messages(cloud, queue)? {
-        if !all.contains_key(&id)
-            && let Some((signal, entry)) = posted(signals.entries.len() + all.len(), &body)
-        {
-            all.insert(id, json!({ "id": signal, "entry": entry }));
+        if all.contains_key(&id) {
+            continue;
         }
+        let Some((signal, entry)) = posted(signals.entries.len() + all.len(), &body) else {
+            ends_unread = true;
+            break;
+        };
+        all.insert(id, json!({ "id": signal, "entry": entry }));
     }
     if all.len() == known.len() {
-        return Ok(None);
+        return Ok(Heard { more: None, ends_unread });
     }
     SIGNALS.check_json(&all)?;
     // How it went and why is told; whatever else was posted may be a secret.
     for heard in all.values_mut() {
         heard["entry"]["data"] = taint(heard["entry"]["data"].take());
     }
-    Ok(Some(json!({ "queue": queue.name, "messages": all })))
+    Ok(Heard { more: Some(json!({ "queue": queue.name, "messages": all })), ends_unread })
 }
 
 /// The signals with those that were posted to the handle's queue, where it has one.

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::{Wanted, too_few};
+use crate::model::decoded;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, done};
 use crate::resource_types::failure::{Failure, Waiter};
@@ -30,7 +31,7 @@ pub(super) fn named(wanted: &Wanted, subject: &Subject) -> Result<String, Failur
             if account.ends_with(&project) && !object.trim_matches('/').is_empty() =>
         {
             match *of == temp_url::container(subject) {
-                true => Ok((*object).to_owned()),
+                true => Ok(decoded(object)),
                 false => Err(wrong("container name")),
             }
         }
@@ -91,9 +92,32 @@ fn verdict(signals: &[Sent], count: usize) -> Result<bool, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::Value;
+    use uuid::Uuid;
 
     use super::*;
+    use crate::model::{ProjectId, StackId};
+
+    #[test]
+    fn the_object_is_the_one_whose_name_the_address_encodes() {
+        let stack = StackId(Uuid::from_u128(1));
+        let subject = Subject {
+            stack_id: Some(stack),
+            project_id: Some(ProjectId::from("p")),
+            ..Subject::default()
+        };
+        let of = |object: &str| {
+            let handle = format!("http://s/object-store/v1/AUTH_p/{stack}/{object}?temp_url_sig=a");
+            named(&Wanted { handle: handle.into(), timeout: Duration::ZERO, count: 1 }, &subject)
+        };
+        for (quoted, name) in [("s-h", "s-h"), ("h%C3%A4n%20dle%2Bx", "hän dle+x"), ("a/b", "a/b")]
+        {
+            assert_eq!(of(quoted).unwrap(), name);
+        }
+        assert!(of("/").is_err());
+    }
 
     #[test]
     fn a_failure_counts_whatever_else_has_come() {

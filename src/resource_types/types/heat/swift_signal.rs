@@ -121,6 +121,11 @@ pub(super) fn read(body: &str) -> Result<JsonMap, Failure> {
     }
     match serde_json::from_str(body) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) | Err(_) => Err(Failure::Failed(format!("Failed to parse JSON data: {body}"))),
+        Ok(_) | Err(_) => Err(no_json(body)),
     }
+}
+
+/// What somebody put is not what it should be.
+pub(in crate::resource_types) fn no_json(body: &str) -> Failure {
+    Failure::Failed(format!("Failed to parse JSON data: {body}"))
 }

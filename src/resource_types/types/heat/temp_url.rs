@@ -1,7 +1,7 @@
 //! An object in Swift to which anybody may put who has its address: a container of the stack's, an
 //! object of the resource's physical name, and a signature by the account's key.
 
-use crate::model::{JsonMap, hex};
+use crate::model::{JsonMap, decoded, hex};
 use crate::openstack::{CloudError, Method, Request, Response, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
@@ -70,7 +70,8 @@ pub(crate) fn address_of(
     let endpoint = cloud.endpoint(&Service::ObjectStore)?;
     let url = format!("{}{}", endpoint.trim_end_matches('/'), path(container, Some(object)));
     let start = url.find("/v1/").unwrap_or_default();
-    let text = format!("{}\n{EXPIRES}\n{}", method.as_str(), &url[start..]);
+    // Swift looks at the path once it is decoded.
+    let text = format!("{}\n{EXPIRES}\n{}", method.as_str(), decoded(&url[start..]));
     let signature = hex(&hmac_sha256(key.as_bytes(), text.as_bytes()));
     Ok(format!("{url}?temp_url_sig={signature}&temp_url_expires={EXPIRES}"))
 }
@@ -169,7 +170,7 @@ pub(super) fn word(cloud: &Asks<'_>, subject: &Subject) -> Result<Option<String>
 }
 
 /// All that was put to an object of the stack's, in the order of its versions.
-pub(super) fn words(
+pub(in crate::resource_types) fn words(
     cloud: &Asks<'_>,
     subject: &Subject,
     object: &str,
@@ -242,6 +243,29 @@ mod tests {
             region: None,
             cfn_places: CfnPlaces::default(),
         }
+    }
+
+    #[test]
+    fn an_address_is_signed_as_swift_reads_it() {
+        let mut run = Run::new(facts());
+        let address = loop {
+            let made = run.go_on(|cloud| address_of(cloud, Method::Get, "c", "hän d+l@e/x"));
+            let ask = match made {
+                Ok(address) => break address.unwrap(),
+                Err(ask) => ask,
+            };
+            let answer = match matches!(&*ask, Ask::Endpoint(_)) {
+                true => Answer::Text("http://s/swift/v1/AUTH_p/".to_owned()),
+                false => Account { key: Some("key".to_owned()) }.answer(&ask),
+            };
+            run.answered(ask, Ok(answer));
+        };
+        let text = format!("GET\n{EXPIRES}\n/v1/AUTH_p/c/hän d+l@e/x");
+        let signature = hex(&hmac_sha256(b"key", text.as_bytes()));
+        let path = "/swift/v1/AUTH_p/c/h%C3%A4n%20d%2Bl@e%2Fx";
+        let expected =
+            format!("http://s{path}?temp_url_sig={signature}&temp_url_expires={EXPIRES}");
+        assert_eq!(address, expected);
     }
 
     #[test]

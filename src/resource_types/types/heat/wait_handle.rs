@@ -10,6 +10,7 @@ use super::temp_url::{self, Takes};
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
+use crate::model::python::is_truthy;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done};
 use crate::resource_types::failure::Failure;
@@ -83,7 +84,12 @@ impl WaitHandle {
 
     /// A signal as it is kept, by its id; `None` where it cannot be read. `known` came before it.
     fn read(&self, known: usize, details: &Value) -> Option<(String, JsonMap)> {
-        let mut signal = details.as_object().cloned().unwrap_or_default();
+        let mut signal = match details {
+            Value::Object(parts) => parts.clone(),
+            // As in Python, what is empty is as good as nothing.
+            _ if !is_truthy(details) => JsonMap::new(),
+            _ => return None,
+        };
         if self.0 == HandleKind::Own {
             let number = known + 1;
             // Its sender may leave these out.
@@ -348,8 +354,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_empty_is_a_signal_of_success() {
+        for details in [json!(null), json!({}), json!([]), json!(""), json!(0), json!(false)] {
+            let outcome = signal("OS::Heat::WaitConditionHandle", json!({}), details);
+            assert_eq!(outcome.metadata["1"]["status"], "SUCCESS");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_comes_to_nothing() {
-        for details in [json!({ "status": "PERHAPS" }), json!({ "other": 1 })] {
+        for details in [
+            json!({ "status": "PERHAPS" }),
+            json!({ "status": "failure" }),
+            json!({ "status": null }),
+            json!({ "other": 1 }),
+            json!("PERHAPS"),
+            json!(1),
+            json!([1]),
+        ] {
             let outcome = signal("OS::Heat::WaitConditionHandle", json!({}), details);
             assert_eq!(outcome, SignalOutcome::default());
         }

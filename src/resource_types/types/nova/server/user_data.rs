@@ -15,6 +15,7 @@ use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::mime;
 use crate::resource_types::presigned;
+use crate::resource_types::python;
 
 /// What cloud-init does with the server, and where it writes what the parts say.
 const CLOUD_CONFIG: &str =
@@ -69,7 +70,7 @@ fn with_metadata(mut config: JsonMap, metadata: &JsonMap) -> Result<String, Fail
         let files = files.as_array_mut().ok_or_else(|| {
             Failure::Invalid("Ignition \"files\" section must be a list".to_owned())
         })?;
-        let content = path_segment(&Value::Object(metadata.clone()).to_string());
+        let content = path_segment(&python::json(&Value::Object(metadata.clone())));
         files.extend(INIT_DATA.map(|path| {
             json!({
                 "filesystem": "root",
@@ -158,7 +159,7 @@ fn multipart(
     ];
     parts.extend(own);
     if !metadata.is_empty() {
-        let content = Value::Object(metadata.clone()).to_string();
+        let content = python::json(&Value::Object(metadata.clone()));
         parts.push(Part::new("x-cfninitdata", "cfn-init-data", content));
     }
     parts.extend(last);
@@ -172,14 +173,13 @@ fn multipart(
     let mut message =
         format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n");
     for part in parts {
-        let charset = if part.content.is_ascii() { "us-ascii" } else { "utf-8" };
+        let mime::Sent { charset, encoding, body } = mime::sent(&part.content);
         let content_type = mime::content_type(&part.subtype, charset).map_err(unwritable)?;
         message.push_str(&format!("\n--{boundary}\n{content_type}\nMIME-Version: 1.0\n"));
-        let encoding = if part.content.is_ascii() { "7bit" } else { "8bit" };
         message.push_str(&format!("Content-Transfer-Encoding: {encoding}\n"));
         let disposition = mime::disposition(&part.file).map_err(unwritable)?;
         message.push_str(&format!("{disposition}\n\n"));
-        message.push_str(&part.content);
+        message.push_str(&body);
     }
     message.push_str(&format!("\n--{boundary}--\n"));
     Ok(message)
@@ -278,6 +278,24 @@ mod tests {
         assert!(message.contains(boto), "{message}");
     }
 
+    /// cloud-init reads the message as text: bytes that are not ASCII would come out as others.
+    #[test]
+    fn what_is_not_ascii_is_sent_in_ascii() {
+        let properties = json!({
+            "user_data": "#!/bin/sh\necho ü→\n", "user_data_format": "SOFTWARE_CONFIG",
+        });
+        let told = told(&properties, &json!({ "greeting": "grüße → 😀" })).unwrap();
+        assert!(told.is_ascii(), "{told}");
+        let part = "Content-Type: text/plain; charset=\"utf-8\"\nMIME-Version: 1.0\n\
+                    Content-Transfer-Encoding: base64\n\
+                    Content-Disposition: attachment; filename=\"\"\n\n\
+                    IyEvYmluL3NoCmVjaG8gw7zihpIK\n\n--";
+        assert!(told.contains(part), "{told}");
+        let metadata = r#"{"greeting": "gr\u00fc\u00dfe \u2192 \ud83d\ude00"}"#;
+        assert!(told.contains(metadata), "{told}");
+        assert_eq!(mime::parts_of(&told)[3].text, "#!/bin/sh\necho ü→\n");
+    }
+
     #[test]
     fn where_metric_data_are_put_is_told_where_it_is_known() {
         let told = |format: &str| {
@@ -307,7 +325,7 @@ mod tests {
         let files = told["storage"]["files"].as_array().unwrap();
         assert_eq!(files.len(), 2);
         assert_eq!(files[0]["path"], "/var/lib/heat-cfntools/cfn-init-data");
-        assert_eq!(files[0]["contents"]["source"], "data:,%7B%22a%22:%22b%2Fc%22%7D");
+        assert_eq!(files[0]["contents"]["source"], "data:,%7B%22a%22:%20%22b%2Fc%22%7D");
         let storage = json!({ "ignition": { "version": "2.2.0" }, "storage": 1 });
         let refused = configured(storage).unwrap_err().to_string();
         assert_eq!(refused, "Ignition \"storage\" section must be a map");
