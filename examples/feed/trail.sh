@@ -9,4 +9,7 @@ trail=$1
 after=$(sed -n 's/^{"position":\([0-9]*\),.*}$/\1/p' "$trail" 2>/dev/null | tail -n 1)
 curl --silent --show-error --fail \
     --header "X-Auth-Token: $OS_TOKEN" --header 'Accept: application/x-ndjson' \
-    "$HEAT_URL/feed?until=now&after=${after:-0}&${2:-}" >>"$trail"
+    --output "$trail.new" "$HEAT_URL/feed?until=now&after=${after:-0}&${2:-}"
+# Lines without an event show that the server is alive.
+sed '/^$/d' "$trail.new" >>"$trail"
+rm "$trail.new"

@@ -189,6 +189,11 @@ impl Engine {
         self.services.limits.tree()
     }
 
+    /// Whether every update compares with what there is in the cloud.
+    pub fn observes_on_update(&self) -> bool {
+        self.services.limits.observe_on_update
+    }
+
     /// Works on templates for a request of a project's, on the threads that are there for it.
     pub async fn work<T: Send + 'static>(
         &self,

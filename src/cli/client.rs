@@ -27,8 +27,8 @@ pub(super) enum ClientError {
     #[error("{message}")]
     Refused { status: u16, message: String },
     /// It has been asked again and again.
-    #[error("{place} has not been heard from for ten minutes: {why}")]
-    Silent { place: String, why: String },
+    #[error("{place} has not been heard from for {minutes} minutes: {why}")]
+    Silent { place: String, minutes: u64, why: String },
     #[error("{url} answered something else than was expected")]
     Shape { url: String },
     #[error("the certificates of {} cannot be used", path.display())]

@@ -8,19 +8,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, ClientError};
+use super::client::Client;
 use super::columns::{clean, cut, table, wrapped};
 use super::data::with_causes;
 use super::live;
 use super::place::{self, Errand, Place, PlaceArguments};
-use super::stack_log::{Histories, StackLog};
-use super::stack_path::StackPath;
+use super::stack_log::{Histories, StackLog, found_at};
 use super::waterfall;
 use crate::clock::{Clock, SystemClock};
 use crate::events::stack::{DriftLooked, RevisionAccepted};
 use crate::events::vault::Vault;
 use crate::events::{Cause, RecordedEvent, ResourceEvent, StackEvent};
-use crate::model::ResourceName;
+use crate::model::{ResourceName, Settling};
 
 /// From this width on the time of an event has its date and its microseconds.
 const WHOLE_TIMES_FROM_COLUMNS: usize = 110;
@@ -42,7 +41,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     /// Show what each action changed and did to which resource, and how long it took, instead of
-    /// the events; so it is where a server is named. Bars are solid on the longest path
+    /// the events. Bars are solid on the longest path
     #[arg(long)]
     times: bool,
     /// Only what happened to this resource, and the revisions in which something did
@@ -71,7 +70,7 @@ pub(super) async fn run(arguments: Arguments) -> ExitCode {
 
 async fn printed(arguments: &Arguments) -> Result<String, String> {
     let (file, name) = (arguments.file.as_deref(), arguments.stack.as_deref());
-    if arguments.times || (file.is_none() && arguments.place.data().is_none()) {
+    if arguments.times {
         return times(arguments, name.unwrap_or_default()).await;
     }
     let histories = Histories::open(&arguments.place, file, name).await?;
@@ -113,12 +112,12 @@ impl<'a> Part<'a> {
         if let Some(wanted) = &arguments.resource {
             events.retain(|(name, _)| name.is_some_and(|name| name.as_str() == wanted));
             if events.is_empty() {
-                return Err(format!("the stack had no resource {wanted}"));
+                return Err(no_resource(wanted));
             }
         }
         if let Some(wanted) = arguments.revision {
             if revisions.iter().all(|(_, accepted)| accepted.revision.0 != wanted) {
-                return Err(format!("the stack has no revision {wanted}"));
+                return Err(no_revision(wanted));
             }
             events.retain(|(_, event)| newest(event) == wanted);
         }
@@ -134,22 +133,15 @@ async fn times(arguments: &Arguments, stack: &str) -> Result<String, String> {
     let place = place.map_err(|error| with_causes(&error))?;
     let told = history_of(&place.client, arguments, stack).await;
     place.close().await;
-    let mut told = told.map_err(|error| with_causes(&error))?;
-    if arguments.resource.is_some() && !arguments.times {
-        keep_at_work(&mut told);
-    }
+    let told = told?;
     Ok(match arguments.json {
         true => format!("{told:#}\n"),
         false => waterfall::text(&told, live::columns(), SystemClock.now()),
     })
 }
 
-async fn history_of(
-    client: &Client,
-    arguments: &Arguments,
-    stack: &str,
-) -> Result<Value, ClientError> {
-    let stack = StackPath::find_even_deleted(client, stack).await?;
+async fn history_of(client: &Client, arguments: &Arguments, stack: &str) -> Result<Value, String> {
+    let stack = found_at(client, stack).await?;
     let mut query = url::form_urlencoded::Serializer::new(String::from("limit=100"));
     if let Some(resource) = &arguments.resource {
         query.append_pair("resource", resource);
@@ -157,14 +149,41 @@ async fn history_of(
     if let Some(revision) = arguments.revision {
         query.append_pair("revision", &revision.to_string());
     }
-    client.get(&format!("{}/history?{}", stack.path(), query.finish())).await
+    let path = stack.path();
+    let get = async |path: String| client.get(&path).await.map_err(|error| with_causes(&error));
+    let told = get(format!("{path}/history?{}", query.finish())).await?;
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    let is_idle =
+        |action: &Value| is_empty(&action["resources"]) && is_empty(&action["drift"]["findings"]);
+    // An answer of nothing says nothing of whether there was such a thing.
+    if let Some(resource) = &arguments.resource
+        && told["history"].as_array().is_none_or(|actions| actions.iter().all(is_idle))
+    {
+        let mut query = url::form_urlencoded::Serializer::new(String::from("limit=1"));
+        query.append_pair("resource_name", resource);
+        let events = get(format!("{path}/events?{}", query.finish())).await?;
+        if is_empty(&events["events"]) {
+            return Err(no_resource(resource));
+        }
+    }
+    if let Some(revision) = arguments.revision
+        && is_empty(&told["history"])
+    {
+        let newest = get(format!("{path}/history?limit=1")).await?;
+        let newest = newest["history"][0]["revision"].as_u64().unwrap_or(0);
+        if !(1..=newest).contains(&revision.into()) {
+            return Err(no_revision(revision));
+        }
+    }
+    Ok(told)
 }
 
-/// Leaves out the actions that did nothing to any resource that is told of.
-fn keep_at_work(told: &mut Value) {
-    if let Some(actions) = told.get_mut("history").and_then(Value::as_array_mut) {
-        actions.retain(|action| action["resources"].as_array().is_some_and(|it| !it.is_empty()));
-    }
+fn no_resource(name: &str) -> String {
+    format!("the stack had no resource {name}")
+}
+
+fn no_revision(revision: u32) -> String {
+    format!("the stack has no revision {revision}")
 }
 
 /// Without a width no line is cut, and every time is whole.
@@ -284,10 +303,15 @@ fn stack_detail(event: StackEvent) -> String {
         StackEvent::StackCreated(body) => body.name.0,
         StackEvent::RevisionAccepted(body) => format!("{} {}", body.revision, body.action),
         StackEvent::TraversalStarted(body) => format!(
-            "{} to revision {}, resources: {}",
+            "{} to revision {}, resources: {}{}",
             body.action,
             body.revision,
-            body.nodes.len()
+            body.nodes.len(),
+            match body.options.settles {
+                Some(Settling::Repair) => ", repairs drift",
+                Some(Settling::Accept) => ", accepts drift",
+                None => "",
+            }
         ),
         StackEvent::ActionDeferred(body) => format!("{} once this is over", body.action),
         StackEvent::OutputsChanged(body) => {

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::client::{Client, ClientError};
 use super::data::with_causes;
 use super::place::{Errand, Place, PlaceArguments};
 use super::stack_path::StackPath;
 use crate::events::bundle::Bundle;
 use crate::events::log::{BlobId, EventLog, Filter};
 use crate::events::{Position, RecordedEvent, StackEvent, StreamId, StreamRevision, Then, When};
-use crate::model::{ResourceId, ResourceName, StackId};
+use crate::model::{Action, ResourceId, ResourceName, StackId, Status};
 
 /// How many events are looked through at a time.
 const PAGE_EVENTS: usize = 1_024;
@@ -124,12 +125,22 @@ impl Histories {
 pub(super) async fn exported(place: &PlaceArguments, stack: &str) -> Result<Vec<u8>, String> {
     let place = Place::open(place, Errand::Look).await.map_err(|error| with_causes(&error))?;
     let text = async {
-        let stack = StackPath::find_even_deleted(&place.client, stack).await?;
-        place.client.download(&format!("{}/history/bundle", stack.path())).await
+        let stack = found_at(&place.client, stack).await?;
+        let text = place.client.download(&format!("{}/history/bundle", stack.path())).await;
+        text.map_err(|error| with_causes(&error))
     };
     let text = text.await;
     place.close().await;
-    text.map_err(|error| with_causes(&error))
+    text
+}
+
+/// A stack of a server, by its name or id; deleted ones are found, too. That there is none is said as it
+/// is of a log.
+pub(super) async fn found_at(client: &Client, stack: &str) -> Result<StackPath, String> {
+    StackPath::find_even_deleted(client, stack).await.map_err(|error| match error {
+        ClientError::Refused { status: 404, .. } => format!("the log knows no stack {stack}"),
+        error => with_causes(&error),
+    })
 }
 
 /// Every stack that ever had the name, oldest first.
@@ -208,6 +219,15 @@ impl StackLog {
         let mut all: Vec<_> = own.chain(of_resources).collect();
         all.sort_by_key(|(_, event)| event.position);
         all
+    }
+
+    /// Whether it was deleted for good.
+    pub(super) fn is_deleted(&self) -> bool {
+        let settled = self.stack.iter().rev().find_map(|(_, body)| match body {
+            StackEvent::TraversalSettled(settled) => Some((settled.action, settled.status)),
+            _ => None,
+        });
+        settled == Some((Action::Delete, Status::Complete))
     }
 
     /// When that was: a revision of the stack has its end.

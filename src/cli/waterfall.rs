@@ -26,17 +26,16 @@ pub(super) fn text(history: &Value, columns: Option<usize>, now: DateTime<Utc>) 
 
 fn of_action(action: &Value, columns: usize, now: DateTime<Utc>) -> String {
     let word = |key: &str| action[key].as_str().unwrap_or("-").to_owned();
-    let revision = action["revision"].as_u64().map(|number| format!("revision {number}"));
     let heading = [
         format!("{} {}", word("action"), word("status")),
-        revision.unwrap_or_default(),
+        revision(action),
         word("started_at"),
         format!("{} s", seconds(action)),
         word("user_name"),
         word("request_id"),
     ];
     let mut text = format!("{}\n", cut(&heading.join("  "), columns));
-    for part in ["template", "parameters", "environment"] {
+    for part in ["template", "parameters", "environment", "settings"] {
         for change in action["changes"][part].as_array().into_iter().flatten() {
             let place = change["place"].as_str().unwrap_or_default();
             let line = format!("  {part} {place}: {} → {}", change["old"], change["new"]);
@@ -46,29 +45,64 @@ fn of_action(action: &Value, columns: usize, now: DateTime<Utc>) -> String {
     let rows: Vec<&Value> = action["resources"].as_array().into_iter().flatten().collect();
     let names = rows.iter().map(|row| width(row["resource_name"].as_str().unwrap_or_default()));
     let name_columns = names.max().unwrap_or(0).min(NAME_MAX_COLUMNS);
-    let bar_columns =
-        columns.saturating_sub(name_columns + FIGURES_COLUMNS + 4).max(BAR_MIN_COLUMNS);
+    // What is done to resources has a column, unless it is the same to all.
+    let verb = |row: &Value| row["action"].as_str().unwrap_or_default().to_owned();
+    let is_same = rows.iter().all(|row| row["action"] == action["action"]);
+    let verbs = rows.iter().filter(|_| !is_same).map(|row| width(&verb(row)) + 2);
+    let verb_columns = verbs.max().unwrap_or(0);
+    let bar_columns = columns
+        .saturating_sub(name_columns + verb_columns + FIGURES_COLUMNS + 4)
+        .max(BAR_MIN_COLUMNS);
     let span = Span::of(action, &rows, now);
     for row in rows {
         let name = fill(row["resource_name"].as_str().unwrap_or_default(), name_columns);
+        let verb = match is_same {
+            true => String::new(),
+            false => fill(&format!("  {}", verb(row)), verb_columns),
+        };
         let status = match row["status"].as_str() {
             Some("COMPLETE") | None => String::new(),
             Some(status) => format!("  {status}"),
         };
         let bar = fill(&span.bar(row, bar_columns), bar_columns);
-        let line = format!("  {name}  {bar}{:>8} s{status}", seconds(row));
+        let line = format!("  {name}{verb}  {bar}{:>8} s{status}", seconds(row));
         text.push_str(&format!("{}\n", cut(&line, columns).trim_end()));
     }
     for finding in action["drift"]["findings"].as_array().into_iter().flatten().rev() {
         let at = finding["at"].as_str().unwrap_or("-");
         let resources = finding["resources"].as_array().into_iter().flatten();
         let word = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
-        let told: Vec<String> =
-            resources.map(|it| format!("{} {}", word(it, "path"), word(it, "drift"))).collect();
+        let mut told: Vec<String> = resources
+            .map(|it| format!("{} {}{}", word(it, "path"), word(it, "drift"), places(it)))
+            .collect();
+        told.extend(
+            finding["more"]
+                .as_u64()
+                .filter(|more| *more > 0)
+                .map(|more| format!("and {more} more")),
+        );
         let line = format!("  drift {at}: {}", told.join(", "));
         text.push_str(&format!("{}\n", cut(&line, columns)));
     }
     text
+}
+
+/// `revision 3, back to revision 1, repairs drift`.
+fn revision(action: &Value) -> String {
+    let revision = action["revision"].as_u64().map(|number| format!("revision {number}"));
+    let back = action["back_to"].as_u64().map(|number| match number {
+        0 => "back to nothing".to_owned(),
+        number => format!("back to revision {number}"),
+    });
+    let settles = action["settles_drift"].as_str().map(|word| format!("{word}s drift"));
+    [revision, back, settles].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// ` (name, mtu)`: the properties of a resource that differ.
+fn places(found: &Value) -> String {
+    let properties = found["properties"].as_array().into_iter().flatten();
+    let names: Vec<&str> = properties.filter_map(|property| property["name"].as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
 fn seconds(of: &Value) -> String {
@@ -126,7 +160,7 @@ mod tests {
         let at = |second: u32| format!("2026-01-31T12:00:{second:02}.000000Z");
         let row = |name: &str, from: u32, to: Option<u32>, status: &str, longest: bool| {
             json!({
-                "resource_name": name, "status": status, "started_at": at(from),
+                "resource_name": name, "action": "UPDATE", "status": status, "started_at": at(from),
                 "settled_at": to.map(at), "seconds": to.map(|to| f64::from(to - from)),
                 "longest_path": longest,
             })
@@ -146,7 +180,8 @@ mod tests {
             ],
             "drift": { "looks": 2, "looked_at": at(50), "findings": [
                 { "at": at(50), "resources": [{ "path": "a/net", "drift": "gone" }] },
-                { "at": at(30), "resources": [{ "path": "net", "drift": "differs" }] },
+                { "at": at(30), "more": 2, "resources": [{ "path": "net", "drift": "differs",
+                  "properties": [{ "name": "mtu", "live": 1 }, { "name": "name", "live": "x" }] }] },
             ] },
         }] });
         let expected = "\
@@ -156,7 +191,7 @@ UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
   volume  ░░                       1.0 s
   server          ████████████     6.0 s  FAILED
   later                     ░░       … s  IN_PROGRESS
-  drift 2026-01-31T12:00:30.000000Z: net differs
+  drift 2026-01-31T12:00:30.000000Z: net differs (mtu…
   drift 2026-01-31T12:00:50.000000Z: a/net gone
 ";
         let now = time(&json!(at(59))).unwrap();
@@ -164,11 +199,40 @@ UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
         assert!(text(&history, None, now).lines().all(|line| width(line) <= COLUMNS));
         assert_eq!(text(&json!({ "history": [] }), Some(20), now), "");
         let running = json!({ "history": [{
-            "action": "CREATE", "status": "IN_PROGRESS", "started_at": at(0),
+            "action": "UPDATE", "status": "IN_PROGRESS", "started_at": at(0),
             "resources": [row("net", 0, Some(29), "COMPLETE", false), row("a", 29, None, "", false)],
         }] });
         let told = text(&running, Some(60), now);
         let bars: Vec<usize> = told.lines().map(|line| line.matches('░').count()).collect();
         assert_eq!(bars, [0, 14, 15], "{told}");
+    }
+
+    #[test]
+    fn a_replacement_is_told_as_what_is_done_to_each_incarnation() {
+        let at = |second: u32| format!("2026-01-31T12:00:{second:02}.000000Z");
+        let row = |action: &str, from: u32, to: u32| {
+            json!({
+                "resource_name": "b", "action": action, "status": "COMPLETE",
+                "started_at": at(from), "settled_at": at(to), "seconds": to - from,
+                "longest_path": true,
+            })
+        };
+        let history = json!({ "history": [{
+            "action": "UPDATE", "status": "COMPLETE", "revision": 3, "back_to": 1,
+            "settles_drift": "repair", "started_at": at(0), "settled_at": at(3), "seconds": 3.0,
+            "changes": { "settings": [{ "place": "tags", "old": [], "new": ["green"] }] },
+            "resources": [row("UPDATE", 0, 1), row("CREATE", 1, 2), row("DELETE", 2, 3)],
+        }] });
+        let told = text(&history, Some(70), DateTime::default());
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(
+            lines[0].starts_with(
+                "UPDATE COMPLETE  revision 3, back to revision 1, repairs drift  2026"
+            )
+        );
+        assert_eq!(lines[1], "  settings tags: [] → [\"green\"]");
+        let verbs = lines[2..].iter().map(|line| line.split_whitespace().nth(1).unwrap());
+        assert_eq!(verbs.collect::<Vec<_>>(), ["UPDATE", "CREATE", "DELETE"], "{told}");
+        assert!(lines.iter().all(|line| width(line) <= 70), "{told}");
     }
 }

@@ -45,7 +45,7 @@ pub use secret::Secret;
 pub use selection::{NamedStack, Selection};
 pub use stack_settings::StackSettings;
 pub use tally::Tally;
-pub use traversal_options::TraversalOptions;
+pub use traversal_options::{Settling, TraversalOptions};
 pub use trustor::{DeferredAuth, Trustor};
 
 /// Bytes as lower-case hexadecimal digits.

@@ -15,4 +15,16 @@ pub struct TraversalOptions {
     /// What is deleted stays in the cloud: the stack is abandoned, or was not yet adopted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,
+    /// What the update settles that is otherwise in the cloud, where it was asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settles: Option<Settling>,
+}
+
+/// What is done about what differs in the cloud: it is brought back (`repair`), or made the
+/// definition (`accept`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Settling {
+    Repair,
+    Accept,
 }

@@ -12,7 +12,7 @@ use hearth::events::{
 };
 use hearth::model::{
     Action, AlarmId, CommandId, ConfigId, DeploymentId, Hook, ProjectId, ResourceId, ResourceName,
-    StackId, StackName, StackRevision, Status, TraversalId, WebhookId,
+    Settling, StackId, StackName, StackRevision, Status, TraversalId, WebhookId,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -156,6 +156,7 @@ fn values() -> BTreeMap<&'static str, String> {
         ("ConfigId", plain(ConfigId::default())),
         ("DeploymentId", plain(DeploymentId::default())),
         ("Hook", words::<Hook>()),
+        ("Settling", words::<Settling>()),
         ("Position", plain(Position(0))),
         ("ProjectId", plain(ProjectId::default())),
         ("ResourceId", plain(ResourceId::default())),

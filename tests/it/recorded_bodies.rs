@@ -24,8 +24,8 @@ use hearth::events::{
 use hearth::model::selection::NamedStack;
 use hearth::model::{
     Action, AlarmId, CommandId, ConfigId, DeploymentId, Hook, JsonMap, ProjectId, ResourceId,
-    ResourceName, Selection, StackId, StackName, StackRevision, StackSettings, Status, TraversalId,
-    TraversalOptions, Trustor, WebhookId,
+    ResourceName, Selection, Settling, StackId, StackName, StackRevision, StackSettings, Status,
+    TraversalId, TraversalOptions, Trustor, WebhookId,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -330,7 +330,12 @@ fn stack() -> Vec<StackEvent> {
             }],
             rows: rows(),
             deadline: Some(at(3_600)),
-            options: TraversalOptions { observes: true, revisits: true, retains: true },
+            options: TraversalOptions {
+                observes: true,
+                revisits: true,
+                retains: true,
+                settles: Some(Settling::Repair),
+            },
             trustor: Some(trustor()),
         }
         .into(),

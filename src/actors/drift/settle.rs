@@ -5,7 +5,7 @@ use super::{FieldFound, Found, LookedAt};
 use crate::actors::asks::{Accepted, Conditions, RequestContext, UpdateStack};
 use crate::actors::engine::Engine;
 use crate::model::taint::MASK;
-use crate::model::{JsonMap, Refusal, StackId, TraversalOptions};
+use crate::model::{JsonMap, Refusal, Settling, StackId, TraversalOptions};
 use crate::template::{Draft, Stands, is_plain};
 
 impl Engine {
@@ -16,7 +16,8 @@ impl Engine {
         who: &RequestContext,
         stack: StackId,
     ) -> Result<Accepted, Refusal> {
-        let options = TraversalOptions { observes: true, ..TraversalOptions::default() };
+        let settles = Some(Settling::Repair);
+        let options = TraversalOptions { observes: true, settles, ..TraversalOptions::default() };
         let ask = UpdateStack { existing: true, options, ..UpdateStack::default() };
         self.update_stack(who, stack, ask).await
     }
@@ -38,10 +39,12 @@ impl Engine {
         let draft = Draft::of(&source.template)
             .ok_or_else(|| Refusal::validation("The template of the stack cannot be read."))?;
         let (template, parameters) = taken_over(draft, &found)?;
+        let settles = Some(Settling::Accept);
         let ask = UpdateStack {
             existing: true,
             template: Some(template),
             parameters,
+            options: TraversalOptions { settles, ..TraversalOptions::default() },
             ..UpdateStack::default()
         };
         // What was compared is what is changed.

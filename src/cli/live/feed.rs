@@ -17,6 +17,9 @@ const QUEUE_MAX_NEWS: usize = 1_024;
 /// How long until a feed that was lost is opened again.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 
+/// Why there is no news where nobody listens.
+pub(super) const UNANSWERED: &str = "it does not answer";
+
 /// An event as the feed tells it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Told {
@@ -92,7 +95,7 @@ async fn pump(client: &Client, filter: &str, mut after: String, sender: &mpsc::S
                 let _ = sender.send(News::Refused(error)).await;
                 return;
             }
-            Err(ClientError::Transport { .. }) => "it does not answer".to_owned(),
+            Err(ClientError::Transport { .. }) => UNANSWERED.to_owned(),
             Err(error) => with_causes(&error),
         };
         if sender.send(News::Lost(why)).await.is_err() {
@@ -116,7 +119,7 @@ async fn read(
         return Ok(());
     }
     let mut frames = Frames::default();
-    while let Some(chunk) = response.chunk().await.map_err(|error| with_causes(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|_| "the connection was lost")? {
         frames.add(&chunk);
         while let Some(told) = frames.next() {
             *after = told.position.to_string();

@@ -26,10 +26,10 @@ use crate::model::StackId;
 
 pub(super) use self::draw::{Focus, View, picture};
 pub(super) use self::feed::Feed;
-use self::feed::News;
+use self::feed::{News, UNANSWERED};
 use self::screen::{Key, Screen};
 pub(super) use self::screen::{Keys, columns, is_colored, size};
-use self::silence::Silence;
+use self::silence::{SILENCE_MAX_MINUTES, Silence};
 use self::state::Change;
 pub(super) use self::state::State;
 pub(super) use self::status::{LiveStatus, Progress};
@@ -179,7 +179,7 @@ impl<'p> Live<'p> {
                     let now = SystemClock.now();
                     if self.asks && asked_at.elapsed() >= ASK_EVERY {
                         asked_at = Instant::now();
-                        has_settled = self.ask().await;
+                        has_settled = self.ask(screen.is_none()).await;
                         has_changed = true;
                     }
                     let times = drawn_at.is_none_or(|at| at.elapsed() >= TIMES_EVERY);
@@ -196,7 +196,8 @@ impl<'p> Live<'p> {
                         self.state.forget(now);
                     }
                     if let Some(why) = self.silence.is_too_long() {
-                        return Err(ClientError::Silent { place: self.place.name.clone(), why });
+                        let (place, minutes) = (self.place.name.clone(), SILENCE_MAX_MINUTES);
+                        return Err(ClientError::Silent { place, minutes, why });
                     }
                     if self.is_overtaken && let Some(end) = &self.end {
                         return Ok(End::Settled(end.status.clone()));
@@ -216,6 +217,11 @@ impl<'p> Live<'p> {
             Some(News::Told(told)) => {
                 let Some(change) = self.state.apply(&told) else { return false };
                 let is_whole = change.path.is_empty() && self.focus == Focus::One(change.stack);
+                // The resource that a nested stack stands for tells of it.
+                let is_nested = change.path.is_empty() && !is_whole && self.focus != Focus::All;
+                if is_nested {
+                    return false;
+                }
                 let is_over = matches!(change.status.progress, Progress::Done | Progress::Failed);
                 if self.is_overtaken {
                     return false;
@@ -239,14 +245,12 @@ impl<'p> Live<'p> {
                 }
             }
             Some(News::Lost(why)) => {
-                if self.silence.goes_on(&why) && tells {
-                    self.notice_of_silence().iter().for_each(|line| eprintln!("{line}"));
-                }
+                self.is_silent(&why, tells);
             }
             Some(News::Open) => {
                 if self.silence.ends() {
                     // What happened meanwhile may be before where the feed goes on.
-                    return self.ask().await;
+                    return self.ask(tells).await;
                 }
             }
             Some(News::Refused(_)) | None => self.asks = true,
@@ -255,7 +259,7 @@ impl<'p> Live<'p> {
     }
 
     /// Asks how everything is; whether the stack is no longer at work.
-    async fn ask(&mut self) -> bool {
+    async fn ask(&mut self, tells: bool) -> bool {
         let client = &self.place.client;
         let asked = match self.focus {
             Focus::One(_) => take_stack(client, &self.path, &mut self.state).await.map(|_| ()),
@@ -268,15 +272,27 @@ impl<'p> Live<'p> {
             }
             Err(ClientError::Refused { status: 404, .. }) => self.focus != Focus::All,
             Err(error) => {
-                self.silence.goes_on(&with_causes(&error));
+                let why = match &error {
+                    ClientError::Transport { .. } => UNANSWERED.to_owned(),
+                    error => with_causes(error),
+                };
+                self.is_silent(&why, tells);
                 false
             }
         }
     }
 
+    /// There is no news of the place; said once for each reason.
+    fn is_silent(&mut self, why: &str, tells: bool) {
+        if self.silence.goes_on(why) && tells {
+            self.notice_of_silence().iter().for_each(|line| eprintln!("{line}"));
+        }
+    }
+
     fn notice_of_silence(&self) -> Option<String> {
-        let why = self.silence.why()?;
-        Some(format!("No news from {}: {why}. Asking again.", self.place.name))
+        let (why, place) = (self.silence.why()?, &self.place.name);
+        let minutes = SILENCE_MAX_MINUTES;
+        Some(format!("No news from {place}: {why}. Asking again, for {minutes} minutes at most."))
     }
 
     fn is_at_work(&self) -> bool {

@@ -5,18 +5,20 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The longest that a place is asked again: a server that is exchanged for another is there sooner.
-const SILENCE_MAX: Duration = Duration::from_secs(600);
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(SILENCE_MAX_MINUTES * 60);
+pub(super) const SILENCE_MAX_MINUTES: u64 = 3;
 
 /// Since when there has been no news, and why.
 #[derive(Debug, Default)]
 pub(super) struct Silence(Option<(Instant, String)>);
 
 impl Silence {
-    /// There is still no news; whether there was some before.
+    /// There is still no news; whether that is for another reason than before.
     pub(super) fn goes_on(&mut self, why: &str) -> bool {
+        let is_new = self.why() != Some(why);
         let since = self.0.as_ref().map(|(since, _)| *since);
         self.0 = Some((since.unwrap_or_else(Instant::now), why.to_owned()));
-        since.is_none()
+        is_new
     }
 
     /// There is news; whether there was none before.
@@ -43,7 +45,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_place_that_says_nothing_is_given_up_and_one_that_comes_back_is_not() {
         let mut silence = Silence::default();
-        assert!(silence.goes_on("it does not answer") && !silence.goes_on("it is busy"));
+        assert!(silence.goes_on("it does not answer") && !silence.goes_on("it does not answer"));
+        assert!(silence.goes_on("it is busy"), "another reason is said, too");
         tokio::time::advance(SILENCE_MAX - Duration::from_secs(1)).await;
         assert_eq!((silence.why(), silence.is_too_long()), (Some("it is busy"), None));
         assert!(silence.ends() && !silence.ends());

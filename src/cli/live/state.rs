@@ -13,7 +13,9 @@ use super::status::{LiveStatus, Progress};
 use crate::events::resource::ActionStarted;
 use crate::events::stack::{Node, ReplacementStarted, TraversalStarted};
 use crate::events::{Event, ResourceEvent, StackEvent};
-use crate::model::{IndexMap, ResourceId, StackId};
+use crate::model::{
+    IndexMap, PHYSICAL_NAME_MAX_CHARS, ResourceId, ResourceName, StackId, StackName, physical_name,
+};
 
 /// How long a stack that was deleted stays in sight, where all stacks are.
 const GONE_IN_SIGHT: TimeDelta = TimeDelta::seconds(10);
@@ -71,6 +73,12 @@ impl Member {
             Member { name: name.to_owned(), type_name: type_name.to_owned(), ..Member::default() };
         member.show();
         member
+    }
+
+    /// What the stack is called that an incarnation of it stands for.
+    fn physical_name(&self, stack: &str, id: ResourceId) -> String {
+        let (stack, name) = (StackName(stack.to_owned()), ResourceName(self.name.clone()));
+        physical_name(&stack, &name, id, PHYSICAL_NAME_MAX_CHARS)
     }
 
     fn show(&mut self) {
@@ -173,8 +181,9 @@ impl State {
             _ => return None,
         }
         let stack = self.stacks.get(&id)?;
-        // The resource that a nested stack stands for tells of it.
-        let is_outermost = stack.within.is_none();
+        // The resource that a nested stack stands for tells of it. Of one that nobody has listed there
+        // is no name.
+        let is_outermost = stack.within.is_none() && !stack.name.is_empty();
         let status = stack.status.clone();
         is_outermost.then(|| Change { stack: id, path: String::new(), status, at })
     }
@@ -253,7 +262,29 @@ impl State {
         stack.enter(&started.name.0, &started.type_name);
         let place = (started.stack_id, *stack.current.get(&started.name.0)?);
         self.streams.insert(id, place);
+        self.find_owner(started.stack_id);
         Some(place)
+    }
+
+    /// A nested stack that was gone before anybody listed it has the name that the resource gave it
+    /// which it stands for.
+    fn find_owner(&mut self, id: StackId) {
+        let nameless = self.stacks.get(&id).filter(|stack| stack.within.is_none());
+        let Some(name) = nameless.map(|stack| stack.name.clone()) else { return };
+        let owner = self.streams.iter().find_map(|(resource, (of, index))| {
+            let stack = self.stacks.get(of)?;
+            let member = stack.members.get(*index)?;
+            let is_it =
+                name.contains(&member.name) && name == member.physical_name(&stack.name, *resource);
+            is_it.then(|| (*of, *index, member.name.clone()))
+        });
+        let Some((of, index, member)) = owner else { return };
+        if let Some(stack) = self.stacks.get_mut(&id) {
+            stack.within = Some((of, member));
+        }
+        if let Some(member) = self.stacks.get_mut(&of).and_then(|it| it.members.get_mut(index)) {
+            member.child = Some(id);
+        }
     }
 
     /// `group/0`: from the outermost stack down.

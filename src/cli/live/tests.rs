@@ -319,6 +319,49 @@ fn all_stacks_are_lines_with_what_is_at_work_below_them() {
 }
 
 #[test]
+fn what_is_within_a_stack_that_was_gone_before_anybody_listed_it_has_its_path() {
+    let owner = json!({ "stack": WEB, "resource": resource(1), "name": "group", "root": WEB,
+                        "depth": 1 });
+    let mut state = given(&[
+        of_stack(WEB, "StackCreated", 0, created(WEB, "web", Value::Null)),
+        traversal(WEB, "UPDATE", 0, vec![node(1, "group", &[])]),
+        of_stack(GROUP, "StackCreated", 0, created(GROUP, "web-group", owner)),
+        traversal(GROUP, "UPDATE", 0, vec![node(10, "0", &[])]),
+    ]);
+    let gone = Uuid::from_u128(4);
+    let id = crate::model::ResourceId(resource(11));
+    let name = crate::model::physical_name(&"web-group".into(), &"1".into(), id, 255);
+    let within = |stack: Uuid, stack_name: &str, mut event: Told| {
+        event.body["stack_id"] = json!(stack);
+        event.body["stack_name"] = json!(stack_name);
+        event
+    };
+    let events = [
+        within(GROUP, "web-group", began(11, "1", "DELETE", 100)),
+        traversal(gone, "DELETE", 100, Vec::new()),
+        within(gone, &name, began(21, "leaf", "DELETE", 200)),
+        ended(21, "DELETE", "COMPLETE", 300),
+        settled(gone, "DELETE", "COMPLETE", 300),
+        ended(11, "DELETE", "COMPLETE", 400),
+    ];
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| state.apply(event))
+        .map(|change| {
+            assert_eq!(change.stack, StackId(WEB));
+            format!("{} {}", change.path, change.status.status())
+        })
+        .collect();
+    let expected = [
+        "group/1 DELETE_IN_PROGRESS",
+        "group/1/leaf DELETE_IN_PROGRESS",
+        "group/1/leaf DELETE_COMPLETE",
+        "group/1 DELETE_COMPLETE",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn what_is_watched_ends_where_another_action_begins_but_not_where_it_is_rolled_back() {
     let status = |text| LiveStatus::of(text, "");
     let overtaken = [

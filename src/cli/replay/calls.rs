@@ -221,6 +221,13 @@ fn recorded(event: &ResourceEvent) -> Option<Value> {
     })
 }
 
+/// Says of the beats whose answers cannot be read why that is so.
+pub(super) fn explain(beats: &mut [Value], why: &str) {
+    for beat in beats.iter_mut().filter(|beat| beat["outcome"].is_null()) {
+        beat["not_replayed"] = why.into();
+    }
+}
+
 /// The beats for a person to read.
 pub(super) fn as_text(beats: &[Value]) -> String {
     let mut text = String::new();
@@ -243,7 +250,9 @@ pub(super) fn as_text(beats: &[Value]) -> String {
         }
         match (beat.get("outcome"), beat.get("recorded")) {
             (Some(Value::Null), Some(recorded)) => {
-                let line = "an answer is not kept, or today's program asks otherwise";
+                let why = beat.get("not_replayed").and_then(Value::as_str);
+                let line =
+                    why.unwrap_or("an answer is not kept, or today's program asks otherwise");
                 text.push_str(&format!("        = {} ({line})\n", word(recorded)));
             }
             (Some(outcome), Some(recorded)) if outcome == recorded => {

@@ -161,13 +161,36 @@ async fn calls_of(
         }
     };
     let takes = |event: &RecordedEvent| until.is_none_or(|until| until.takes(event));
+    let why = no_answers(arguments, stack, histories, vault.is_some());
     let mut beats = calls::replayed(stack, resource, takes, vault, &knowledge)?;
+    if let Some(why) = why {
+        calls::explain(&mut beats, why);
+    }
     beats.extend(children::told(histories, stack, resource, takes).await?);
     beats.sort_by_key(|beat| beat["position"].as_u64());
     Ok(match arguments.json {
         true => format!("{:#}", Value::Array(beats)),
         false => calls::as_text(&beats).trim_end().to_owned(),
     })
+}
+
+/// Why what was answered cannot be read, where that is not of each answer by itself.
+fn no_answers(
+    arguments: &Arguments,
+    stack: &StackLog,
+    histories: &Histories,
+    has_keys: bool,
+) -> Option<&'static str> {
+    if arguments.file.is_some() {
+        return Some("what was exported has no answers");
+    }
+    if histories.log().is_none() {
+        return Some("a server tells no answers: they are read in its data directory, with --data");
+    }
+    if !has_keys {
+        return Some("there is no master key beside the log");
+    }
+    stack.is_deleted().then_some("the keys of a deleted stack are destroyed")
 }
 
 fn then(text: &str) -> Result<Then, String> {

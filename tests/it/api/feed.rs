@@ -295,8 +295,7 @@ async fn the_examples_do_what_they_say() {
     let trail = place.path().join("trail.jsonl");
     let positions = || {
         let text = std::fs::read_to_string(&trail).unwrap();
-        let events = text.lines().filter(|line| !line.is_empty());
-        let events = events.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         events.map(|event| event["position"].as_u64().unwrap()).collect::<Vec<u64>>()
     };
     let trail = trail.to_str().unwrap();

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use hearth::events::log::{EventLog, SqliteLog};
 use serde_json::Value;
 
 const TEMPLATE: &str = "\
@@ -58,4 +59,17 @@ fn a_types_program_comes_to_the_same_by_the_answers_in_the_log() {
     let none = said("replay web --data d --resource net");
     assert!(none.contains("net  OS::Neutron::Net  CREATE_COMPLETE"), "{none}");
     assert!(!none.contains("server  "), "{none}");
+    said("export web --history --out web.jsonl --data d");
+    let exported = said("replay --file web.jsonl --resource net --calls");
+    assert!(exported.contains("what was exported has no answers"), "{exported}");
+    said("down web --yes --data d");
+    let shown: Value = serde_json::from_str(&said("replay web --data d --json")).unwrap();
+    // The server does this a while after.
+    let log = SqliteLog::open(&folder.path().join("d/log.db")).unwrap();
+    let scope = format!("stack-{}", shown["stack"]["id"].as_str().unwrap());
+    let destroyed = log.destroy_key(&scope);
+    tokio::runtime::Runtime::new().unwrap().block_on(destroyed).unwrap();
+    drop(log);
+    let gone = said("replay web --data d --resource net --calls");
+    assert!(gone.contains("the keys of a deleted stack are destroyed"), "{gone}");
 }

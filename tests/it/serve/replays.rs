@@ -315,16 +315,33 @@ fn a_server_is_asked_for_what_a_log_would_say() {
     assert_eq!(desk.said("replay --file web.jsonl --json"), by_log);
     let document = desk.json(&format!("export web --server {url}"));
     assert_eq!(document["name"], "web");
-    let history = |more: &str| desk.said(&format!("history web --server {url} {more}"));
+    let history = |more: &str| desk.said(&format!("history web --times --server {url} {more}"));
     let headings = |text: &str| -> Vec<String> {
         let headings = text.lines().filter(|line| line.contains("  revision "));
         headings.map(|line| line.split("  ").next().unwrap().to_owned()).collect()
     };
     let (created, updated) = ("CREATE COMPLETE", "UPDATE COMPLETE");
     assert_eq!(headings(&history("--revision 1")), [created]);
-    assert_eq!(headings(&history("--resource fresh")), [updated]);
-    assert_eq!(headings(&history("--resource fresh --times")), [created, updated]);
-    assert_eq!(headings(&history("--resource kept")), [created, updated]);
+    assert_eq!(headings(&history("--resource fresh")), [created, updated]);
+    for words in ["", "--json", "--resource fresh", "--revision 1 --json"] {
+        let said = |place: &str| desk.said(format!("history web {place} {words}").trim_end());
+        assert_eq!(said(&format!("--server {url}")), said("--data d"), "{words}");
+    }
+    for place in ["--data d".to_owned(), format!("--server {url}")] {
+        for (words, said) in [
+            ("web --resource no-such", "the stack had no resource no-such"),
+            ("web --revision 9", "the stack has no revision 9"),
+            ("web --revision 0", "the stack has no revision 0"),
+            ("no-such", "the log knows no stack no-such"),
+        ] {
+            for times in ["", " --times"] {
+                let told = desk.refused(&format!("history {words}{times} {place}"));
+                assert_eq!(told, format!("hearth history: {said}\n"), "{times} {place}");
+            }
+        }
+        let none = desk.said(&format!("history web --times --resource gone --revision 2 {place}"));
+        assert!(none.contains("gone"), "{none}");
+    }
     let refused = desk.refused(&format!("replay --verify --server {url}"));
     assert!(refused.contains("name its data directory with --data"), "{refused}");
     server.stop();

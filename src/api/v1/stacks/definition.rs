@@ -163,7 +163,8 @@ async fn without_resources(state: &ApiState, stack: StackId) -> Result<JsonMap, 
     Ok(JsonMap::new())
 }
 
-async fn accepted_at(
+/// The revision that was accepted at a position of the log.
+pub(super) async fn accepted_at(
     state: &ApiState,
     position: Position,
 ) -> Result<Option<RevisionAccepted>, Fault> {

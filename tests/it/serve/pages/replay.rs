@@ -8,7 +8,7 @@ heat_template_version: 2021-04-16
 parameters: { size: { type: number, default: 1 } }
 resources:
   net: { type: OS::Neutron::Net }
-  server:
+  front:
     type: OS::Heat::TestResource
     depends_on: net
     properties: { value: { get_param: size } }

@@ -1,14 +1,18 @@
 //! `GET …/stacks/{name}/{id}/history`: every action of a stack, the newest first: who asked for it,
 //! what changed in the definition, what it did to which resource, and how long each took.
 
-use std::collections::HashMap;
+mod acts;
+mod found;
+
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, web};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
-use super::definition::{shown_environment, source_of};
+use self::acts::resources;
+use self::found::{Realities, drift, looks};
+use super::definition::{accepted_at, shown_environment, source_of};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -16,10 +20,10 @@ use crate::api::query::{Param, number, texts};
 use crate::api::request::Params;
 use crate::api::v1::{Answer, StackPath, State, answer_large, any_stack};
 use crate::events::log::Filter;
-use crate::events::stack::{DriftLooked, ResourceDrifted, TraversalStarted};
+use crate::events::stack::RevisionAccepted;
 use crate::events::vault::Vault;
-use crate::events::{Position, RecordedEvent, StackEvent, StreamId, StreamRevision};
-use crate::model::{ResourceName, StackRevision, Status};
+use crate::events::{Position, RecordedEvent, StackEvent, StreamId};
+use crate::model::{Action, StackRevision, Status};
 use crate::projections::{
     EventQuery, EventRow, RevisionRow, STACK_TYPE, StackRow, ViewError, differences, event_id,
 };
@@ -28,14 +32,8 @@ use crate::projections::{
 const PAGE: u64 = 20;
 const PAGE_MAX: u64 = 100;
 
-/// How many looks that found something are told of after an action.
-const FINDINGS_MAX: usize = 20;
-
 /// How an action stands in whose midst another began.
 const SUPERSEDED: &str = "SUPERSEDED";
-
-/// How many of the newest events of a stack's stream are read for looks.
-const LOOKS_READ_MAX: u64 = 5_000;
 
 /// A page ends once it has told of so many resources.
 const RESOURCES_MAX: usize = 10_000;
@@ -62,9 +60,12 @@ pub(in crate::api) async fn history(
     let mut resources = 0;
     let spells = spells(&state, &stack, before, limit).await?;
     let looks = looks(&state, &stack, spells.last()).await?;
+    let mut realities = Realities::default();
     for spell in spells {
-        let mut action = action(&state, &stack, &spell, &revisions).await?;
-        action["drift"] = drift(&looks, &spell, &wanted);
+        let began = event_at(&state, spell.started.position).await?;
+        let mut action = action(&state, &stack, &spell, began.as_ref(), &revisions).await?;
+        let within = realities.seen(&state, began.as_ref().map(|(_, event)| event)).await?;
+        action["drift"] = drift(&looks, &within, &spell, &wanted);
         if revision.is_some_and(|revision| action["revision"] != revision) {
             continue;
         }
@@ -149,11 +150,11 @@ async fn action(
     state: &ApiState,
     stack: &StackRow,
     spell: &Spell,
+    began: Option<&(Arc<RecordedEvent>, StackEvent)>,
     revisions: &[RevisionRow],
 ) -> Result<Value, Fault> {
     let started = &spell.started;
-    let event = event_at(state, started.position).await?;
-    let (traversal, meta) = match &event {
+    let (traversal, meta) = match began {
         Some((event, StackEvent::TraversalStarted(body))) => (Some(body), Some(&event.meta)),
         Some(_) | None => (None, None),
     };
@@ -178,13 +179,24 @@ async fn action(
         "user_id": caller.map(|caller| caller.user_id.as_str()),
         "request_id": meta.and_then(|meta| meta.request_id.as_ref()),
         "correlation": meta.and_then(|meta| meta.correlation),
+        "back_to": null,
+        "settles_drift": traversal.and_then(|traversal| traversal.options.settles),
         "changes": null,
     });
     if let Some(accepted) = accepted {
+        let body = accepted_at(state, accepted.position).await?;
+        told["back_to"] = body.as_ref().and_then(back_to).into();
         told["changes"] = changes(state, stack, accepted.revision, revisions).await?;
     }
     told["resources"] = resources(state, stack, spell, traversal).await?.into();
     Ok(told)
+}
+
+/// The revision whose definition was asked for again, or was rolled back to: 0 is that of before
+/// there was any.
+fn back_to(accepted: &RevisionAccepted) -> Option<u32> {
+    let rolled_back = (accepted.action == Action::Rollback).then_some(accepted.origin);
+    accepted.back_to.or(rolled_back).map(|revision| revision.0)
 }
 
 /// What a revision changed in the definition, as it is masked.
@@ -194,8 +206,8 @@ async fn changes(
     revision: StackRevision,
     revisions: &[RevisionRow],
 ) -> Result<Value, Fault> {
-    let parts = async |row: Option<&RevisionRow>| -> Result<[Value; 3], Fault> {
-        let Some(row) = row else { return Ok([Value::Null, Value::Null, Value::Null]) };
+    let parts = async |row: Option<&RevisionRow>| -> Result<[Value; 4], Fault> {
+        let Some(row) = row else { return Ok([const { Value::Null }; 4]) };
         let source = source_of(state, stack.id, Some(row.revision)).await?;
         let mut environment = shown_environment(&source);
         if let Some(environment) = environment.as_object_mut() {
@@ -203,189 +215,26 @@ async fn changes(
             environment.shift_remove("parameters");
         }
         let template = source.get("template").map(Vault::masked).unwrap_or_default();
-        Ok([template, Value::Object(row.parameters.clone()), environment])
+        let accepted = accepted_at(state, row.position).await?;
+        let settings = json!(accepted.map(|accepted| accepted.settings));
+        Ok([template, Value::Object(row.parameters.clone()), environment, settings])
     };
     let at = revisions.iter().position(|row| row.revision == revision);
     let before = at.and_then(|at| at.checked_sub(1)).and_then(|at| revisions.get(at));
     let old = parts(before).await?;
     let new = parts(at.and_then(|at| revisions.get(at))).await?;
-    let [template, parameters, environment] = [0, 1, 2].map(|part: usize| match before {
-        // The first revision changes nothing.
-        None => Vec::new(),
-        Some(_) => differences(&old[part], &new[part]),
-    });
-    Ok(json!({ "template": template, "parameters": parameters, "environment": environment }))
-}
-
-/// The looks at the cloud that are on record since an action began, of the newest events.
-async fn looks(
-    state: &ApiState,
-    stack: &StackRow,
-    since: Option<&Spell>,
-) -> Result<Vec<(Arc<RecordedEvent>, DriftLooked)>, Fault> {
-    let Some(spell) = since else { return Ok(Vec::new()) };
-    let Some((began, _)) = event_at(state, spell.started.position).await? else {
-        return Ok(Vec::new());
-    };
-    let stream = StreamId::stack(stack.id);
-    let end = state.log.head(&stream).await?.next;
-    let from = began.revision.max(StreamRevision(end.saturating_sub(LOOKS_READ_MAX)));
-    let slice = state.log.read(&stream, from).await?;
-    let mut looks = Vec::new();
-    for event in slice.events {
-        if let StackEvent::DriftLooked(looked) = event.decode().map_err(ViewError::from)? {
-            looks.push((event, looked));
-        }
-    }
-    Ok(looks)
-}
-
-/// How often it was looked between an action and the next, and what was found, the newest first.
-fn drift(looks: &[(Arc<RecordedEvent>, DriftLooked)], spell: &Spell, wanted: &[String]) -> Value {
-    let is_within =
-        |at: Position| at >= spell.started.position && spell.until.is_none_or(|until| at <= until);
-    let within: Vec<_> = looks.iter().filter(|(event, _)| is_within(event.position)).collect();
-    let is_wanted = |drifted: &&ResourceDrifted| {
-        let own = drifted.path.split('/').next().unwrap_or_default();
-        wanted.is_empty() || wanted.iter().any(|name| name == own)
-    };
-    let found = within.iter().rev().filter_map(|(event, looked)| {
-        let resources: Vec<&ResourceDrifted> = looked.resources.iter().filter(is_wanted).collect();
-        (!resources.is_empty() || looked.more > 0).then(|| {
-            json!({
-                "position": event.position,
-                "at": time(event.at),
-                "same": looked.same,
-                "resources": resources,
-                "more": looked.more,
-            })
-        })
-    });
-    json!({
-        "looks": within.len(),
-        "looked_at": within.last().map(|(event, _)| time(event.at)),
-        "findings": found.take(FINDINGS_MAX).collect::<Vec<_>>(),
-    })
-}
-
-/// What one action did to a resource.
-struct Act {
-    name: String,
-    type_name: String,
-    action: String,
-    started: DateTime<Utc>,
-    settled: Option<EventRow>,
-    is_on_longest_path: bool,
-}
-
-async fn resources(
-    state: &ApiState,
-    stack: &StackRow,
-    spell: &Spell,
-    traversal: Option<&TraversalStarted>,
-) -> Result<Vec<Value>, Fault> {
-    let query = EventQuery {
-        after: Some(spell.started.position),
-        until: spell.until,
-        descending: Some(false),
-        limit: Some(2 * RESOURCES_MAX as u64),
-        ..EventQuery::default()
-    };
-    let id = stack.id.to_string();
-    let mut acts: Vec<Act> = Vec::new();
-    let mut open: HashMap<String, usize> = HashMap::new();
-    for row in state.views.events(stack.id, query).await? {
-        if row.type_name == STACK_TYPE && row.physical_id.as_ref() == Some(&id) {
-            continue;
-        }
-        let key = format!("{} {}", row.action, row.name);
-        if row.status == Status::InProgress {
-            open.insert(key, acts.len());
-            acts.push(Act {
-                name: row.name,
-                type_name: row.type_name,
-                action: row.action,
-                started: row.at,
-                settled: None,
-                is_on_longest_path: false,
-            });
-        } else if let Some(act) = open.remove(&key).and_then(|at| acts.get_mut(at)) {
-            act.settled = Some(row);
-        }
-    }
-    if let Some(until) = spell.until.filter(|_| !open.is_empty()) {
-        settle_later(state, stack, until, open, &mut acts).await?;
-    }
-    mark_longest_path(&mut acts, traversal);
-    Ok(acts.iter().map(view).collect())
-}
-
-/// Work that went on when the next action began ends within that.
-async fn settle_later(
-    state: &ApiState,
-    stack: &StackRow,
-    from: Position,
-    mut open: HashMap<String, usize>,
-    acts: &mut [Act],
-) -> Result<(), Fault> {
-    let query = EventQuery {
-        names: open.values().map(|at| acts[*at].name.clone()).collect(),
-        after: Some(from),
-        descending: Some(false),
-        limit: Some(2 * RESOURCES_MAX as u64),
-        ..EventQuery::default()
-    };
-    for row in state.views.events(stack.id, query).await? {
-        // What begins anew is of that action.
-        if let Some(at) = open.remove(&format!("{} {}", row.action, row.name))
-            && row.status != Status::InProgress
-        {
-            acts[at].settled = Some(row);
-        }
-    }
-    Ok(())
-}
-
-/// From what ended last back to what each waited for longest.
-fn mark_longest_path(acts: &mut [Act], traversal: Option<&TraversalStarted>) {
-    let mut neighbors: HashMap<&ResourceName, Vec<&ResourceName>> = HashMap::new();
-    for node in traversal.iter().flat_map(|traversal| &traversal.nodes) {
-        for required in &node.requires {
-            neighbors.entry(&node.name).or_default().push(required);
-            neighbors.entry(required).or_default().push(&node.name);
-        }
-    }
-    let end = |act: &Act| act.settled.as_ref().map(|row| row.at);
-    let mut next =
-        (0..acts.len()).filter(|at| end(&acts[*at]).is_some()).max_by_key(|at| end(&acts[*at]));
-    while let Some(at) = next {
-        acts[at].is_on_longest_path = true;
-        let (name, began) = (ResourceName(acts[at].name.clone()), acts[at].started);
-        let near = neighbors.get(&name);
-        let waited_for = |act: &Act| {
-            // A former incarnation is deleted once the new one is there.
-            let is_near = act.name == name.as_str()
-                || near.is_some_and(|near| near.iter().any(|it| it.as_str() == act.name));
-            is_near && !act.is_on_longest_path && end(act).is_some_and(|end| end <= began)
-        };
-        next = (0..acts.len()).filter(|at| waited_for(&acts[*at])).max_by_key(|at| end(&acts[*at]));
-    }
-}
-
-fn view(act: &Act) -> Value {
-    let settled = act.settled.as_ref();
-    json!({
-        "resource_name": act.name,
-        "resource_type": act.type_name,
-        "action": act.action,
-        "status": settled.map_or(Status::InProgress, |row| row.status),
-        "status_reason": settled.map(|row| row.reason.as_str()),
-        "physical_resource_id": settled.and_then(|row| row.physical_id.as_deref()),
-        "started_at": time(act.started),
-        "settled_at": settled.map(|row| time(row.at)),
-        "seconds": settled.map(|row| seconds(act.started, row.at)),
-        "longest_path": act.is_on_longest_path,
-    })
+    let [template, parameters, environment, settings] =
+        [0, 1, 2, 3].map(|part: usize| match before {
+            // The first revision changes nothing.
+            None => Vec::new(),
+            Some(_) => differences(&old[part], &new[part]),
+        });
+    Ok(json!({
+        "template": template,
+        "parameters": parameters,
+        "environment": environment,
+        "settings": settings,
+    }))
 }
 
 async fn event_at(
