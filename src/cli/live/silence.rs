@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The longest that a place is asked again: a server that is exchanged for another is there sooner.
-pub(super) const SILENCE_MAX: Duration = Duration::from_secs(SILENCE_MAX_MINUTES * 60);
 pub(super) const SILENCE_MAX_MINUTES: u64 = 3;
+const SILENCE_MAX: Duration = Duration::from_secs(SILENCE_MAX_MINUTES * 60);
 
 /// Since when there has been no news, and why.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 //! after an action, and by the looks of a check, or of an update that looks first, within it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -90,18 +91,19 @@ impl Realities {
     }
 
     async fn of(&mut self, state: &ApiState, id: ResourceId) -> Result<&Observed, Fault> {
-        if !self.known.contains_key(&id) {
-            let slice = state.log.read(&StreamId::resource(id), StreamRevision(0)).await?;
-            let mut observed = Vec::new();
-            for event in slice.events {
-                let body = event.decode::<ResourceEvent>().map_err(ViewError::from)?;
-                if let ResourceEvent::RealityObserved(body) = body {
-                    observed.push((event.position, event.at, body));
-                }
+        let place = match self.known.entry(id) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(place) => place,
+        };
+        let slice = state.log.read(&StreamId::resource(id), StreamRevision(0)).await?;
+        let mut observed = Vec::new();
+        for event in slice.events {
+            let body = event.decode::<ResourceEvent>().map_err(ViewError::from)?;
+            if let ResourceEvent::RealityObserved(body) = body {
+                observed.push((event.position, event.at, body));
             }
-            self.known.insert(id, observed);
         }
-        Ok(self.known.entry(id).or_default())
+        Ok(place.insert(observed))
     }
 }
 
