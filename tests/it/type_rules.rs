@@ -2,7 +2,7 @@
 //! that nothing but their types tells.
 
 use hearth::model::ResourceName;
-use hearth::resource_types::{Registry, TreeBounds};
+use hearth::resource_types::Registry;
 use hearth::template::{PseudoParameters, StackDefinition, StackSource};
 
 fn definition(registry: &Registry, resources: &str) -> StackDefinition {

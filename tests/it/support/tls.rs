@@ -13,9 +13,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The authority, as PEM.
 pub(crate) const AUTHORITY: &str = include_str!("../../data/tls/authority.pem");
-/// A server's, as PEM.
-pub(crate) const CERTIFICATE: &[u8] = include_bytes!("../../data/tls/server.pem");
-pub(crate) const KEY: &[u8] = include_bytes!("../../data/tls/server.key");
+const CERTIFICATE: &[u8] = include_bytes!("../../data/tls/server.pem");
+const KEY: &[u8] = include_bytes!("../../data/tls/server.key");
 
 /// Where the way in to a server is.
 pub(crate) async fn door(server: SocketAddr) -> SocketAddr {

@@ -6,8 +6,9 @@ use tonic::codegen::http::{Request, header};
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
-use crate::support::tls::{CERTIFICATE, KEY};
-
+/// A server's, of the authority of these tests.
+const CERTIFICATE: &str = include_str!("../../../data/tls/server.pem");
+const KEY: &str = include_str!("../../../data/tls/server.key");
 /// Who gives users their certificates.
 const USERS_AUTHORITY: &str = include_str!("../../../data/tls/user_authority.pem");
 
