@@ -73,8 +73,15 @@ pub(super) async fn expect_past(state: &ApiState, when: When) -> Result<(), Faul
     }
 }
 
+/// The end of the log, as one moment among others.
+const NOW: &str = "now";
+
 async fn position(state: &ApiState, text: &str) -> Result<Position, Fault> {
-    match When::read(text) {
+    let when = match text {
+        NOW => Some(When::Position(state.log.durable_position())),
+        text => When::read(text),
+    };
+    match when {
         Some(when) => {
             expect_past(state, when).await?;
             let position = when.position(state.log.as_ref()).await?;
@@ -86,7 +93,7 @@ async fn position(state: &ApiState, text: &str) -> Result<Position, Fault> {
              or a time."
         ))),
         None => Err(Fault::bad_request(format!(
-            "\"{text}\" is not a position in the event log, a time, or a revision such as r2."
+            "\"{text}\" is not a position in the event log, a time, `now`, or a revision such as r2."
         ))),
     }
 }

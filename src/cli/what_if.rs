@@ -15,8 +15,8 @@ use super::stack_path::StackPath;
 use super::template_files::{Inputs, TemplateArguments};
 use super::up::source::update_body;
 
-/// The end, wherever that is.
-const END: u64 = u64::MAX;
+/// The present, as one moment among others.
+const NOW: &str = "now";
 
 /// Say what a template would have made of a stack as it stood at a moment, by the log alone: exit
 /// code 2 where there was something to be done
@@ -68,7 +68,7 @@ async fn plan_of(
     client: &Client,
     inputs: &Inputs,
 ) -> Result<Value, ClientError> {
-    let at = arguments.at.clone().unwrap_or_else(|| END.to_string());
+    let at = arguments.at.clone().unwrap_or_else(|| NOW.to_owned());
     let at = Serializer::new(String::new()).append_pair("at", &at).finish();
     let stack = StackPath::find(client, &format!("{}?{at}", arguments.stack)).await?;
     let body = json!({ "update": update_body(inputs) });
