@@ -29,6 +29,13 @@ pub(in crate::resource_types::types) struct Workflow;
 const EXECUTIONS: &str = "executions";
 const ADDRESS: &str = "ec2_signed_url";
 
+/// How many runs are known: each event has them all, and one step deletes them. Of more the oldest
+/// are deleted.
+const RUNS_MAX: usize = 100;
+
+/// More than one resource's runs ever are.
+const COUNTED_MAX: u128 = 1 << 48;
+
 const DEFINITIONS: &str = "/v2/workflows";
 const TEXT: &str = "text/plain";
 
@@ -201,17 +208,23 @@ impl ResourceType for Workflow {
         let mut all = property("params").as_object().cloned().unwrap_or_default();
         all.extend(params.as_object().cloned().unwrap_or_default());
         let name = name_of(subject);
-        let known = subject.data.get(EXECUTIONS).and_then(Value::as_str).unwrap_or_default();
         let run = Run {
-            id: next_id(subject, known),
+            id: next_id(subject),
             workflow: &name,
             description: "",
             input: &input,
             params: &all,
         };
         let begun = run.begin(cloud)?;
-        let all = if known.is_empty() { begun } else { format!("{begun},{known}") };
-        let data = BTreeMap::from([(EXECUTIONS.to_owned(), all.into())]);
+        let mut all: Vec<&str> = [begun.as_str()].into_iter().chain(runs(subject)).collect();
+        for oldest in all.split_off(RUNS_MAX.min(all.len())) {
+            match execution::delete(cloud, oldest) {
+                Err(error) if error.is_transient() => return Err(error),
+                // One that goes on is left to its user.
+                Ok(()) | Err(_) => {}
+            }
+        }
+        let data = BTreeMap::from([(EXECUTIONS.to_owned(), all.join(",").into())]);
         Ok(SignalOutcome { said: Said::Details, data, ..SignalOutcome::default() })
     }
 }
@@ -331,12 +344,15 @@ fn runs(subject: &Subject) -> impl Iterator<Item = &str> {
     known.split(',').filter(|id| !id.is_empty())
 }
 
-/// The id of the next run: the resource's own, counted on, so that a signal that is carried out once
-/// more begins no other.
-fn next_id(subject: &Subject, known: &str) -> Uuid {
-    let count = known.split(',').filter(|id| !id.is_empty()).count() as u128;
+/// The id of the next run: the resource's own, counted on from that of the last one, so that a signal
+/// that is carried out once more begins no other.
+fn next_id(subject: &Subject) -> Uuid {
     let own = subject.resource_id.unwrap_or_default().0.as_u128();
-    Uuid::from_u128(own ^ (count + 1))
+    let last = runs(subject).next().and_then(|id| Uuid::try_parse(id).ok());
+    // An id that the service chose counts nothing.
+    let counted = last.map(|id| id.as_u128() ^ own).filter(|number| *number < COUNTED_MAX);
+    let number = counted.unwrap_or_else(|| runs(subject).count() as u128);
+    Uuid::from_u128(own ^ (number + 1))
 }
 
 fn shown_run(cloud: &Asks<'_>, id: &str) -> Result<Value, Failure> {
@@ -404,6 +420,21 @@ mod tests {
                       t0:\n      action: std.noop\n      on-success:\n      - u\n    u:\n      \
                       workflow: other\n  type: direct\nversion: '2.0'\n";
         assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn a_run_never_has_the_id_of_one_that_is_forgotten() {
+        let mut subject = Subject { resource_id: Some(Default::default()), ..Subject::default() };
+        let mut begun = Vec::new();
+        for _ in 0..2 * RUNS_MAX {
+            let id = next_id(&subject).to_string();
+            assert!(!begun.contains(&id), "{id}");
+            begun.insert(0, id);
+            let known = begun[..begun.len().min(RUNS_MAX)].join(",");
+            subject.data.insert(EXECUTIONS.to_owned(), known.into());
+        }
+        subject.data.insert(EXECUTIONS.to_owned(), "00000000-0000-4000-8000-000000000001".into());
+        assert_eq!(next_id(&subject), Uuid::from_u128(2));
     }
 
     #[test]
